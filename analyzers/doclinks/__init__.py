@@ -1,0 +1,1 @@
+"""Whether the local links of maintained documents lead somewhere."""

@@ -1,0 +1,66 @@
+"""Rules, and the findings that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+Trace = Callable[[], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule and its page: what `gates explain CODE` prints and docs/rules/CODE.md holds."""
+
+    code: str
+    name: str
+    """Kebab-case, unique: the name a person uses for it."""
+    what: str
+    why: str
+    bad: str
+    """An example that breaks the rule, as Markdown."""
+    good: str
+    """The same example put right, as Markdown."""
+    fix: str
+
+
+class Finding(NamedTuple):
+    """One place where one rule is broken.
+
+    `rule`, `path`, `symbol` and `subject` say which violation it is; the position only says where it stands
+    today. `fingerprint` is empty until `identify` has seen all findings of a run.
+    """
+
+    rule: str
+    path: str
+    """POSIX, relative to the root."""
+    line: int
+    """1-based; 0 when the finding is about the file as a whole."""
+    column: int
+    """1-based, in characters; 0 when there is none."""
+    symbol: str
+    """Dotted name of the enclosing function or class inside its file; empty at module level."""
+    subject: str
+    """What is wrong, in a form that survives edits elsewhere: an imported module, a link target, a name."""
+    message: str
+    hint: str = ""
+    fingerprint: str = ""
+    trace: Trace | None = None
+    """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
+
+
+def identify(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings in order of place, each with its fingerprint.
+
+    The fingerprint hashes rule, path, symbol, subject and, among findings that agree in all four, the ordinal:
+    lines may move freely, yet each site counts on its own.
+    """
+    seen: dict[tuple[str, str, str, str], int] = {}
+    for finding in sorted(findings, key=lambda f: f[:6]):
+        identity = (finding.rule, finding.path, finding.symbol, finding.subject)
+        ordinal = seen.get(identity, 0)
+        seen[identity] = ordinal + 1
+        digest = blake2b("\0".join((*identity, str(ordinal))).encode("utf-8", "surrogatepass"), digest_size=8)
+        yield finding._replace(fingerprint=digest.hexdigest())

@@ -1,0 +1,1 @@
+"""Who may import whom, who names what, and how large things get."""

@@ -1,0 +1,1 @@
+"""What one Markdown file says on its own: its anchors and its links."""

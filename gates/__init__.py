@@ -1,0 +1,1 @@
+"""Policy gates: findings against committed baselines, and the command line."""

@@ -1,0 +1,1 @@
+"""Baselines and waivers: which findings a team has accepted for now."""

@@ -1,0 +1,1 @@
+"""Settings: typed tables read from gates.toml or from [tool.gates] in pyproject.toml."""

@@ -1,0 +1,1 @@
+"""Renderers: one verdict for a terminal, a machine or a reviewer."""

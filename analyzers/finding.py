@@ -51,16 +51,21 @@ class Finding(NamedTuple):
     """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
 
 
+def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -> str:
+    """The 16 hexadecimal digits that stand for one site; `ordinal` counts, from 0, those that agree in the rest."""
+    identity = f"{rule}\0{path}\0{symbol}\0{subject}\0{ordinal}"
+    return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 def identify(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings in order of place, each with its fingerprint.
 
-    The fingerprint hashes rule, path, symbol, subject and, among findings that agree in all four, the ordinal:
-    lines may move freely, yet each site counts on its own.
+    The fingerprint hashes rule, path, symbol, subject and, among findings that agree in all four, the
+    ordinal: lines may move freely, yet each site counts on its own.
     """
     seen: dict[tuple[str, str, str, str], int] = {}
     for finding in sorted(findings, key=lambda f: f[:6]):
         identity = (finding.rule, finding.path, finding.symbol, finding.subject)
         ordinal = seen.get(identity, 0)
         seen[identity] = ordinal + 1
-        digest = blake2b("\0".join((*identity, str(ordinal))).encode("utf-8", "surrogatepass"), digest_size=8)
-        yield finding._replace(fingerprint=digest.hexdigest())
+        yield finding._replace(fingerprint=fingerprint(*identity, ordinal))

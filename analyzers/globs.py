@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import translate
 
-_TOKEN = re.compile(r"(\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\])")
-
-
-def _translate(pattern: str) -> str:
-    """The regular expression of one pattern; see `matcher` for the rules."""
-    parts = []
-    for token in _TOKEN.split(pattern.strip("/")):
-        if token == "**/":
-            parts.append("(?:.*/)?")
-        elif token == "**":
-            parts.append(".*")
-        elif token == "*":
-            parts.append("[^/]*")
-        elif token == "?":
-            parts.append("[^/]")
-        elif _TOKEN.fullmatch(token):
-            body = token[1:-1].replace("\\", "\\\\")
-            parts.append(f"[^{body[1:]}/]" if body.startswith("!") else f"[{body}]")
-        else:
-            parts.append(re.escape(token))
-    return "".join(parts) + "(?:/.*)?"
+_TOKEN = re.compile(r"(\*+|\?|\[!?+.[^\]]*\])", re.DOTALL)
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """A predicate on POSIX paths relative to the root: does any of the patterns cover this path?
 
-    `*` and `?` stay inside one folder, `**` spans any number of them, `[...]` is a set, and a pattern that names a
-    folder covers everything below it. `.` covers the whole tree.
+    `*` and `?` stay inside one folder, `**` as a whole segment spans any number of folders, `[...]` is a set of
+    characters as `fnmatch` reads it, and a pattern that names a folder covers everything below it. `.` covers the
+    whole tree. Case counts on every platform.
     """
-    expressions = [".*" if pattern in (".", "./") else _translate(pattern) for pattern in patterns]
+    expressions = [_translate(pattern) for pattern in patterns]
     if not expressions:
         return lambda path: False
-    compiled = re.compile("|".join(f"(?:{expression})" for expression in expressions), re.DOTALL)
+    compiled = re.compile("|".join(expressions), re.DOTALL)
     return lambda path: compiled.fullmatch(path) is not None
+
+
+def _translate(pattern: str) -> str:
+    """The regular expression of one pattern."""
+    segments = [segment for segment in pattern.split("/") if segment not in ("", ".")]
+    if not segments:
+        return ".*" if "." in pattern else "(?!)"
+    expression = ""
+    for segment in segments[:-1]:
+        expression += "(?:.*/)?" if segment == "**" else "".join(_segment(segment)) + "/"
+    if segments[-1] == "**":
+        return f"{expression}.*"
+    return expression + "".join(_segment(segments[-1])) + "(?:/.*)?"
+
+
+def _segment(segment: str) -> Iterator[str]:
+    """The parts of one segment's expression, none of which matches a slash."""
+    for token in _TOKEN.split(segment):
+        if token.startswith("*"):
+            yield "[^/]*"
+        elif token == "?":
+            yield "[^/]"
+        elif _TOKEN.fullmatch(token):
+            yield _set(token)
+        else:
+            yield re.escape(token)
+
+
+def _set(token: str) -> str:
+    """The expression of `[...]`, which `translate` gives as `(?s:EXPRESSION)` and an anchor."""
+    translated = translate(token)
+    return "(?!/)" + translated[len("(?s:") : translated.rindex(")")]

@@ -1,0 +1,160 @@
+"""The fact cache: one SQLite file, addressed by content, that may vanish at any time without harm.
+
+Facts are stored under (content digest, kind); a kind names an extractor, its version and the settings that matter to
+it, so nothing is ever invalid, only unused. Every failure of the file - corrupt, locked, read-only, full - ends in
+working without it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+_FORMAT = 1
+"""Raised when the tables change; each format has a file of its own, so two versions never disturb each other."""
+
+_LIMIT_BYTES = 512 * 1024 * 1024
+"""A larger file is begun anew."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (
+    digest TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, digest)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS states (
+    root TEXT NOT NULL, path TEXT NOT NULL, signature TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (root, path)
+) WITHOUT ROWID;
+"""
+
+T = TypeVar("T")
+
+
+class FileState(NamedTuple):
+    """A file's state on disk (size, times, inode) and the content digest that it had."""
+
+    path: str
+    signature: str
+    digest: str
+
+
+class Fact(NamedTuple):
+    digest: str
+    kind: str
+    value: str
+    """JSON."""
+
+
+def default_file() -> Path:
+    """`$XDG_CACHE_HOME/voltgate/facts-N.sqlite`, below `~/.cache` where the variable is not set."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(home) / "voltgate" / f"facts-{_FORMAT}.sqlite"
+
+
+class FactCache:
+    """Opens on first use. A method that cannot reach the file answers as if it were empty."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._connection: sqlite3.Connection | None = None
+        self._given_up = False
+
+    def lookup(self, kind: str, digests: Iterable[str]) -> dict[str, str]:
+        """The stored values (JSON) of one kind, by digest."""
+        wanted = [(digest,) for digest in set(digests)]
+
+        def query(connection: sqlite3.Connection) -> dict[str, str]:
+            connection.execute(
+                "CREATE TEMP TABLE IF NOT EXISTS wanted (digest TEXT PRIMARY KEY) WITHOUT ROWID"
+            )
+            connection.execute("DELETE FROM wanted")
+            connection.executemany("INSERT INTO wanted VALUES (?)", wanted)
+            return dict(
+                connection.execute(
+                    "SELECT facts.digest, value FROM wanted JOIN facts"
+                    " ON facts.kind = ? AND facts.digest = wanted.digest",
+                    (kind,),
+                )
+            )
+
+        return self._attempt(query, {})
+
+    def store(self, facts: Sequence[Fact]) -> None:
+        self._attempt(
+            lambda connection: connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", facts),
+            None,
+        )
+
+    def states(self, root: str) -> Mapping[str, FileState]:
+        """What is remembered of the files below one root, by path."""
+        return self._attempt(
+            lambda connection: {
+                row[0]: FileState(*row)
+                for row in connection.execute(
+                    "SELECT path, signature, digest FROM states WHERE root = ?", (root,)
+                )
+            },
+            {},
+        )
+
+    def remember(self, root: str, states: Sequence[FileState]) -> None:
+        rows = [(root, *state) for state in states]
+        self._attempt(
+            lambda connection: connection.executemany(
+                "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)", rows
+            ),
+            None,
+        )
+
+    def clear(self) -> int:
+        """Delete the file; the number of bytes that it held."""
+        self.close()
+        freed = 0
+        for file in (self.file, self.file.with_name(f"{self.file.name}-journal")):
+            with suppress(FileNotFoundError):
+                size = file.stat().st_size
+                file.unlink()
+                freed += size
+        return freed
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.commit()
+                self._connection.close()
+            self._connection = None
+
+    def _attempt(self, action: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """Run one action in its own transaction; begin a corrupt file anew, once; then do without."""
+        for _ in range(2):
+            try:
+                connection = self._open()
+                if connection is None:
+                    return otherwise
+                with connection:
+                    return action(connection)
+            except sqlite3.OperationalError:
+                break
+            except sqlite3.DatabaseError:
+                with suppress(OSError):
+                    self.clear()
+        self.close()
+        self._given_up = True
+        return otherwise
+
+    def _open(self) -> sqlite3.Connection | None:
+        if self._connection is None and not self._given_up:
+            try:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                if self.file.exists() and self.file.stat().st_size > _LIMIT_BYTES:
+                    self.clear()
+            except OSError:
+                self._given_up = True
+                return None
+            connection = sqlite3.connect(self.file, timeout=5.0)
+            self._connection = connection
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.executescript(_SCHEMA)
+        return self._connection

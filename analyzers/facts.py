@@ -1,0 +1,169 @@
+"""Facts: extracted once for each content, in parallel where there is much to do, and remembered."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from analyzers.cache import Fact, FactCache
+from analyzers.decoding import decode
+from analyzers.source import Problem, Source
+from analyzers.trees.tree import Tree, blob_digest
+
+_BATCH = 100
+"""Files in one unit of work: large enough that starting the syntax checker does not count, small enough to share."""
+_PARALLEL_FROM = 200
+"""Fewer files than this are read faster by one process than two can be started."""
+
+READ = "read@1"
+"""The kind under which it is remembered that a content decodes and, for Python, parses."""
+
+
+class Extractor(Protocol):
+    """Reads one kind of fact from one file: a pure function of the text and of the extractor's own fields."""
+
+    @property
+    def kind(self) -> str:
+        """Names the fact, the version of its reader, and the settings that matter to it."""
+        ...
+
+    def extract(self, source: Source) -> Any:
+        """The fact, as a value that JSON can hold."""
+        ...
+
+
+class Need(NamedTuple):
+    """What an analyser asks for: one kind of fact of some files."""
+
+    extractor: Extractor
+    paths: Sequence[str]
+
+
+class _Job(NamedTuple):
+    path: str
+    extractors: tuple[Extractor, ...]
+
+
+class _Result(NamedTuple):
+    path: str
+    digest: str
+    problem: Problem | None
+    facts: list[tuple[str, str]]
+    """(kind, JSON) of each extractor."""
+
+
+Progress = Callable[[int, int], None]
+"""Called with the number of files done and the number of all."""
+
+
+@dataclass
+class FactBase:
+    """The facts of one tree."""
+
+    tree: Tree
+    cache: FactCache | None = None
+    problems: dict[str, Problem] = field(default_factory=dict)
+    """Why a file could not be read, or not as what it claims to be. What can be read of such a file is still read."""
+    _facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    def of(self, extractor: Extractor) -> Mapping[str, Any]:
+        """The facts of one kind, by path, of every file that was asked for and could be decoded."""
+        return self._facts.get(extractor.kind, {})
+
+    def gather(self, needs: Sequence[Need], progress: Progress = lambda done, total: None) -> None:
+        """Make the facts available, from the cache where it has them.
+
+        Raises:
+            SyntaxCheckerError: the syntax checker cannot be run.
+        """
+        paths = {path for need in needs for path in need.paths}
+        self._digests.update(self.tree.digests(paths - self._digests.keys()))
+        read = self._remembered(READ, paths)
+        missing: dict[str, list[Extractor]] = {path: [] for path in paths if path not in read}
+        for need in needs:
+            known = self._facts.setdefault(need.extractor.kind, {})
+            fetched = self._remembered(
+                need.extractor.kind, (path for path in need.paths if path not in known)
+            )
+            known.update((path, json.loads(value)) for path, value in fetched.items())
+            for path in need.paths:
+                if path not in known or path not in read:
+                    missing.setdefault(path, []).append(need.extractor)
+        self._extract(
+            [_Job(path, tuple(extractors)) for path, extractors in sorted(missing.items())], progress
+        )
+
+    def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, str]:
+        if self.cache is None:
+            return {}
+        digests = {path: self._digests[path] for path in paths if path in self._digests}
+        values = self.cache.lookup(kind, digests.values())
+        return {path: values[digest] for path, digest in digests.items() if digest in values}
+
+    def _extract(self, jobs: list[_Job], progress: Progress) -> None:
+        done = 0
+        for results in _run(self.tree, jobs):
+            for result in results:
+                self._keep(result)
+            if self.cache is not None:
+                self.cache.store([fact for result in results for fact in _storable(result)])
+            done += len(results)
+            progress(done, len(jobs))
+
+    def _keep(self, result: _Result) -> None:
+        if result.problem is not None:
+            self.problems[result.path] = result.problem
+        for kind, value in result.facts:
+            self._facts[kind][result.path] = json.loads(value)
+
+
+def _storable(result: _Result) -> Iterator[Fact]:
+    """A file with a problem is read again each time: the next syntax checker may know better."""
+    if result.digest:
+        yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
+        if result.problem is None:
+            yield Fact(result.digest, READ, "true")
+
+
+def _run(tree: Tree, jobs: list[_Job]) -> Iterator[list[_Result]]:
+    batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
+    workers = min(os.cpu_count() or 1, len(batches), 16)
+    if len(jobs) < _PARALLEL_FROM or workers < 2:
+        yield from (_extract_batch(tree, batch) for batch in batches)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(workers) as pool:
+        try:
+            yield from pool.map(_extract_batch, [tree] * len(batches), batches)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
+    results: dict[str, _Result] = {}
+    python: dict[str, str] = {}
+    for (path, data), job in zip(tree.read_many([job.path for job in jobs]), jobs, strict=True):
+        if isinstance(data, Problem):
+            results[path] = _Result(path, "", data, [])
+            continue
+        text = decode(path, data)
+        if isinstance(text, Problem):
+            results[path] = _Result(path, "", text, [])
+            continue
+        if path.endswith((".py", ".pyi")):
+            python[path] = text
+        source = Source(path, text)
+        facts = [(e.kind, json.dumps(e.extract(source), separators=(",", ":"))) for e in job.extractors]
+        results[path] = _Result(path, blob_digest(data), None, facts)
+    if python:
+        from analyzers.python.syntax import check_syntax
+
+        for path, problem in check_syntax(python).items():
+            results[path] = results[path]._replace(problem=problem)
+    return list(results.values())

@@ -1,0 +1,1 @@
+"""Where sources come from: the working tree, the git index, or any revision."""

@@ -1,0 +1,74 @@
+"""The one place that runs git. It reads only: no command here touches the work tree or the index."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from analyzers.trees.tree import TreeError
+
+
+def run_git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+    """The standard output of one git command in `root`.
+
+    Raises:
+        TreeError: git is missing, or it refused.
+    """
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(root), *arguments),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+            check=True,
+        )
+    except FileNotFoundError:
+        raise TreeError("git is not installed, or not on PATH") from None
+    except OSError as error:
+        raise TreeError(f"git cannot be run in {root}: {error.strerror}") from None
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode("utf-8", "replace").strip()
+        raise TreeError(f"git {arguments[0]}: {reason or f'exit status {error.returncode}'}") from None
+    return done.stdout
+
+
+def is_repository(root: Path) -> bool:
+    """Is `root` inside a work tree that git tracks (and does not ignore)?
+
+    Raises:
+        TreeError: git is missing, or refuses to look at a repository that is there.
+    """
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return False
+    if run_git(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
+        return False
+    try:
+        run_git(root, "check-ignore", "-q", ".")
+    except TreeError:
+        return True
+    return False
+
+
+def split_paths(listing: bytes) -> list[str]:
+    """The entries of a NUL-separated listing."""
+    return [os.fsdecode(entry) for entry in listing.split(b"\0") if entry]
+
+
+def read_blobs(root: Path, oids: Iterable[str]) -> Iterator[bytes]:
+    """The content of each object, in order, through one `git cat-file --batch`."""
+    wanted = list(oids)
+    if not wanted:
+        return
+    output = memoryview(run_git(root, "cat-file", "--batch", stdin="\n".join(wanted).encode() + b"\n"))
+    offset = 0
+    for oid in wanted:
+        end = bytes(output[offset : offset + 200]).index(b"\n") + offset
+        header = bytes(output[offset:end]).split()
+        if len(header) != 3:
+            raise TreeError(f"git cat-file: object {oid} is missing from the repository")
+        size = int(header[2])
+        yield bytes(output[end + 1 : end + 1 + size])
+        offset = end + 1 + size + 1

@@ -1,0 +1,49 @@
+"""What every tree of files offers, whatever stands behind it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha1
+from pathlib import Path
+
+from analyzers.source import Problem
+
+
+class TreeError(Exception):
+    """The tree itself cannot be had: no such folder, no such revision, git is needed and missing."""
+
+
+class Tree(ABC):
+    """The files below one root. Paths are POSIX and relative to the root."""
+
+    root: Path
+    paths: Sequence[str]
+    """Every file of the tree, sorted; git-ignored files are not part of it."""
+    notes: Sequence[str]
+    """What a person should know about how the tree was found."""
+    problems: Mapping[str, Problem]
+    """Folders whose files could not even be listed."""
+
+    @abstractmethod
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        """The content address of each file; a file that cannot be read has none."""
+
+    @abstractmethod
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
+        """The bytes of each file, or why there are none, in the order asked for."""
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of one file of the tree; None when there are none to be had."""
+        for _, data in self.read_many((path,)):
+            return data if isinstance(data, bytes) else None
+        return None
+
+
+def blob_digest(data: bytes) -> str:
+    """The address git gives this content, so that a file and its committed twin share one cache entry."""
+    return sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def symlink_problem(target: str) -> Problem:
+    return Problem("SRC004", 0, 0, f"the symbolic link leads to {target!r}, which is no file of this tree")

@@ -1,0 +1,148 @@
+"""The working tree: files on disk, found with git where there is a repository and by walking where there is none."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from analyzers.cache import FactCache, FileState
+from analyzers.source import Problem
+from analyzers.trees.git import is_repository, run_git, split_paths
+from analyzers.trees.tree import Tree, TreeError, blob_digest, symlink_problem
+from analyzers.trees.walk import walk
+
+_SETTLED_NS = 2_000_000_000
+"""A file touched less than this long ago may change again within the clock's grain: its state is not remembered."""
+
+
+class WorkingTree(Tree):
+    """Files on disk. Content digests are remembered in the cache for as long as a file's state does not change."""
+
+    def __init__(self, root: Path, cache: FactCache | None = None) -> None:
+        if not root.is_dir():
+            raise TreeError(f"{root} is not a folder")
+        self.root = root
+        self._cache = cache
+        listing = _list(root)
+        self.notes = listing.notes
+        self.problems = listing.problems
+        self._states: dict[str, os.stat_result] = {}
+        self._broken: dict[str, Problem] = {}
+        for path in listing.files:
+            self._examine(path)
+        self.paths = sorted((*self._states, *self._broken))
+
+    def _examine(self, path: str) -> None:
+        """Sort one listed path into what can be read, what cannot, and what is no file of the tree."""
+        full = os.path.join(self.root, path)
+        try:
+            state = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._broken[path] = _unreadable(error)
+            return
+        if stat.S_ISLNK(state.st_mode):
+            self._follow(path, full)
+        elif stat.S_ISREG(state.st_mode):
+            self._states[path] = state
+        elif not stat.S_ISDIR(state.st_mode):
+            self._broken[path] = Problem("SRC001", 0, 0, "not a regular file")
+
+    def _follow(self, path: str, full: str) -> None:
+        """A link to a file of this tree is that file; a link to a folder adds nothing: its files stand elsewhere."""
+        real = Path(os.path.realpath(full))
+        try:
+            state = os.stat(full)
+        except OSError:
+            self._broken[path] = symlink_problem(os.readlink(full))
+            return
+        inside = real.is_relative_to(os.path.realpath(self.root))
+        if stat.S_ISREG(state.st_mode) and inside:
+            self._states[path] = state
+        elif not (stat.S_ISDIR(state.st_mode) and inside):
+            self._broken[path] = symlink_problem(os.readlink(full))
+
+    def add(self, path: str) -> None:
+        """Make a file part of the tree that discovery left out, because somebody named it."""
+        if path not in self._states and path not in self._broken:
+            self._examine(path)
+            self.paths = sorted((*self._states, *self._broken))
+
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        remembered = self._cache.states(str(self.root)) if self._cache else {}
+        settled_before = time.time_ns() - _SETTLED_NS
+        found: dict[str, str] = {}
+        fresh: list[FileState] = []
+        for path in paths:
+            state = self._states.get(path)
+            if state is None:
+                continue
+            signature = f"{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_ino}"
+            known = remembered.get(path)
+            if known is not None and known.signature == signature:
+                found[path] = known.digest
+                continue
+            data = self._read(path)
+            if isinstance(data, bytes):
+                found[path] = blob_digest(data)
+                if max(state.st_mtime_ns, state.st_ctime_ns) < settled_before:
+                    fresh.append(FileState(path, signature, found[path]))
+        if fresh and self._cache:
+            self._cache.remember(str(self.root), fresh)
+        return found
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
+        for path in paths:
+            yield path, self._read(path)
+
+    def _read(self, path: str) -> bytes | Problem:
+        if path in self._broken:
+            return self._broken[path]
+        try:
+            with open(os.path.join(self.root, path), "rb") as file:
+                return file.read()
+        except OSError as error:
+            return _unreadable(error)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Workers read files; the cache and the listing stay with the process that owns them."""
+        return {**self.__dict__, "_cache": None, "_states": {}, "paths": ()}
+
+
+class _Listing(NamedTuple):
+    files: list[str]
+    notes: tuple[str, ...] = ()
+    problems: dict[str, Problem] = {}
+
+
+def _list(root: Path) -> _Listing:
+    try:
+        if is_repository(root):
+            return _list_with_git(root)
+        notes: tuple[str, ...] = ()
+    except TreeError as error:
+        notes = (f"files were found by walking the folder: {error}",)
+    found = walk(root)
+    problems = {
+        folder: Problem("SRC001", 0, 0, f"the folder cannot be listed: {reason}")
+        for folder, reason in found.unlisted.items()
+    }
+    return _Listing(found.files, notes, problems)
+
+
+def _list_with_git(root: Path) -> _Listing:
+    listed = split_paths(
+        run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    )
+    embedded = [path for path in listed if path.endswith("/")]
+    notes = tuple(f"{path} is a git repository of its own and was not read" for path in embedded)
+    return _Listing([path for path in listed if not path.endswith("/")], notes)
+
+
+def _unreadable(error: OSError) -> Problem:
+    return Problem("SRC001", 0, 0, f"the file cannot be read: {error.strerror or error}")

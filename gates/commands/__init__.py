@@ -1,0 +1,1 @@
+"""The subcommands, one module each; `gates.cli` imports them when they are asked for."""

@@ -1,0 +1,24 @@
+"""`gates list`: the gates there are, and which of them this tree has configured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gates.commands.options import root_option
+from gates.registry import NAMES, configured, gate
+from gates.settings.load import find_root, load
+
+
+@click.command("list")
+@root_option
+def command(root: Path | None) -> None:
+    """List the gates, their rules, and whether this tree has configured them."""
+    found = root if root is not None else find_root(Path.cwd())
+    active = configured(load(found.resolve()).settings) if found is not None else ()
+    for name in NAMES:
+        known = gate(name)
+        click.echo(f"{name:<10} {'configured' if name in active else 'not configured':<16}{known.summary}")
+        for rule in known.rules:
+            click.echo(f"  {rule.code}  {rule.name}")

@@ -1,0 +1,104 @@
+"""What `gates check` and each single gate do: run, hold against the baseline, report, and leave with the verdict."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from analyzers.errors import UserError
+from gates.commands.options import (
+    apply,
+    baseline_options,
+    format_options,
+    relative_paths,
+    settings_for,
+    source_options,
+)
+from gates.progress import terminal_progress
+from gates.registry import gate
+from gates.run import Run, Sources, open_cache, run
+from gates.settings.load import Loaded
+from gates.update import update_baselines
+from gates.verdict import report_of
+from reports.formats import write_report
+from reports.report import Report
+
+gate_options = apply(
+    source_options,
+    baseline_options,
+    format_options,
+    click.argument("paths", nargs=-1),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one run, as the command line gives them."""
+
+    root: Path | None
+    ref: str | None
+    staged: bool
+    no_cache: bool
+    update: bool
+    accept_moves: bool
+    strict: bool
+    format_: str
+    outputs: list[tuple[str, Path]]
+    paths: tuple[str, ...]
+
+    def sources(self, root: Path) -> Sources:
+        if self.ref is not None and self.staged:
+            raise UserError("--ref and --staged exclude each other")
+        if (self.update or self.accept_moves) and (self.ref is not None or self.staged or self.paths):
+            raise UserError(
+                "--update and --accept-moves work on the whole working tree: leave out paths and revisions"
+            )
+        return Sources(self.ref, self.staged, relative_paths(root, self.paths))
+
+
+def execute(request: Request, loaded: Loaded, names: Sequence[str]) -> int:
+    """Run the named gates and report; the exit status."""
+    sources = request.sources(loaded.file.parent)
+    outcome = run(
+        loaded,
+        [gate(name) for name in names],
+        sources,
+        cache=open_cache(not request.no_cache),
+        progress=terminal_progress("reading"),
+    )
+    report = _judged(outcome, request)
+    write_report(report, request.format_, sys.stdout)
+    for name, file in request.outputs:
+        _write_file(report, name, file)
+    return int(report.verdict)
+
+
+def _judged(outcome: Run, request: Request) -> Report:
+    if request.update or request.accept_moves:
+        return update_baselines(outcome, accept_moves=request.accept_moves)
+    return report_of(outcome, strict=request.strict)
+
+
+def _write_file(report: Report, name: str, file: Path) -> None:
+    try:
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            write_report(report, name, stream)
+    except OSError as error:
+        raise UserError(f"{file}: the report cannot be written: {error.strerror}") from None
+
+
+def gate_command(name: str, summary: str) -> Callable[..., Any]:
+    """The command of a single gate."""
+
+    @click.command(name, help=summary)
+    @gate_options
+    def command(**options: Any) -> int:
+        request = Request(**options)
+        return execute(request, settings_for(request.root), (name,))
+
+    return command

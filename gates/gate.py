@@ -1,0 +1,54 @@
+"""What a gate is: the name of an analyser, its rules, and how settings become its question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from analyzers.facts import FactBase, Need
+from analyzers.finding import Finding, Rule
+from analyzers.globs import matcher
+from analyzers.trees.tree import Tree
+from gates.settings.load import Loaded
+from gates.settings.model import Settings
+
+
+@dataclass(frozen=True)
+class Context:
+    """One tree under one set of settings."""
+
+    loaded: Loaded
+    tree: Tree
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The files that the gates look at: the tree's, less `exclude`."""
+        excluded = matcher(self.settings.exclude)
+        return [path for path in self.tree.paths if not excluded(path)]
+
+
+class Gate(Protocol):
+    """One gate. Adding one means a module with such an object in it and a line in the registry."""
+
+    name: str
+    """Also the name of its settings table and of its baseline file."""
+    summary: str
+    rules: tuple[Rule, ...]
+
+    def needs(self, context: Context) -> Sequence[Need]:
+        """The facts to gather.
+
+        Raises:
+            SettingsError: the gate's table does not fit the tree.
+        """
+        ...
+
+    def findings(self, context: Context, facts: FactBase) -> list[Finding]:
+        """Everything that breaks one of the gate's rules, whether accepted or not."""
+        ...

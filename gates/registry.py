@@ -1,0 +1,31 @@
+"""The gates there are, imported only when they are asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from analyzers.finding import Rule
+from gates.gate import Gate
+from gates.settings.model import Settings
+
+_MODULES = {"layering": "gates.layering", "docs": "gates.docs"}
+NAMES = tuple(_MODULES)
+
+
+def gate(name: str) -> Gate:
+    return cast(Gate, import_module(_MODULES[name]).GATE)
+
+
+def configured(settings: Settings) -> tuple[str, ...]:
+    """The gates that the settings have a table for."""
+    return tuple(name for name in NAMES if getattr(settings, name) is not None)
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule of the suite by its code."""
+    from analyzers.rules import RULES as source_rules
+    from gates.baseline.rules import RULES as baseline_rules
+
+    rules = [*source_rules, *baseline_rules, *(rule for name in NAMES for rule in gate(name).rules)]
+    return {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}

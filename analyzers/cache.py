@@ -66,9 +66,7 @@ class FactCache:
         wanted = [(digest,) for digest in set(digests)]
 
         def query(connection: sqlite3.Connection) -> dict[str, str]:
-            connection.execute(
-                "CREATE TEMP TABLE IF NOT EXISTS wanted (digest TEXT PRIMARY KEY) WITHOUT ROWID"
-            )
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (digest TEXT PRIMARY KEY) WITHOUT ROWID")
             connection.execute("DELETE FROM wanted")
             connection.executemany("INSERT INTO wanted VALUES (?)", wanted)
             return dict(
@@ -92,9 +90,7 @@ class FactCache:
         return self._attempt(
             lambda connection: {
                 row[0]: FileState(*row)
-                for row in connection.execute(
-                    "SELECT path, signature, digest FROM states WHERE root = ?", (root,)
-                )
+                for row in connection.execute("SELECT path, signature, digest FROM states WHERE root = ?", (root,))
             },
             {},
         )
@@ -102,9 +98,7 @@ class FactCache:
     def remember(self, root: str, states: Sequence[FileState]) -> None:
         rows = [(root, *state) for state in states]
         self._attempt(
-            lambda connection: connection.executemany(
-                "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)", rows
-            ),
+            lambda connection: connection.executemany("INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)", rows),
             None,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -40,6 +41,8 @@ class Need(NamedTuple):
 
     extractor: Extractor
     paths: Sequence[str]
+    vital: bool = True
+    """Whether the analyser's answer is incomplete without these files: then one that cannot be read is a finding."""
 
 
 class _Job(NamedTuple):
@@ -86,23 +89,23 @@ class FactBase:
         missing: dict[str, list[Extractor]] = {path: [] for path in paths if path not in read}
         for need in needs:
             known = self._facts.setdefault(need.extractor.kind, {})
-            fetched = self._remembered(
-                need.extractor.kind, (path for path in need.paths if path not in known)
-            )
+            fetched = self._remembered(need.extractor.kind, (path for path in need.paths if path not in known))
             known.update((path, json.loads(value)) for path, value in fetched.items())
             for path in need.paths:
                 if path not in known or path not in read:
                     missing.setdefault(path, []).append(need.extractor)
-        self._extract(
-            [_Job(path, tuple(extractors)) for path, extractors in sorted(missing.items())], progress
-        )
+        self._extract([_Job(path, tuple(extractors)) for path, extractors in sorted(missing.items())], progress)
 
-    def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, str]:
+    def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, Any]:
         if self.cache is None:
             return {}
         digests = {path: self._digests[path] for path in paths if path in self._digests}
-        values = self.cache.lookup(kind, digests.values())
-        return {path: values[digest] for path, digest in digests.items() if digest in values}
+        stored = self.cache.lookup(kind, digests.values())
+        facts = {}
+        for path, digest in digests.items():
+            with suppress(KeyError, ValueError):
+                facts[path] = json.loads(stored[digest])
+        return facts
 
     def _extract(self, jobs: list[_Job], progress: Progress) -> None:
         done = 0

@@ -52,7 +52,7 @@ class Finding(NamedTuple):
 
 
 def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -> str:
-    """The 16 hexadecimal digits that stand for one site; `ordinal` counts, from 0, those that agree in the rest."""
+    """Sixteen hexadecimal digits for one site; `ordinal` counts, from 0, the sites that agree in the rest."""
     identity = f"{rule}\0{path}\0{symbol}\0{subject}\0{ordinal}"
     return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 
-_TOKEN = re.compile(r"(\*+|\?|\[!?+.[^\]]*\])", re.DOTALL)
+_TOKEN = re.compile(r"(\*+|\?|\[!?.[^\]]*\])", re.DOTALL)
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """A predicate on POSIX paths relative to the root: does any of the patterns cover this path?
 
-    `*` and `?` stay inside one folder, `**` as a whole segment spans any number of folders, `[...]` is a set of
-    characters as `fnmatch` reads it, and a pattern that names a folder covers everything below it. `.` covers the
-    whole tree. Case counts on every platform.
+    `*` and `?` stay inside one folder, `**` as a whole segment spans any number of folders, `[...]` is a set
+    of characters as `fnmatch` reads it, and a pattern that names a folder covers everything below it. `.`
+    covers the whole tree. Case counts on every platform.
     """
     expressions = [_translate(pattern) for pattern in patterns]
     if not expressions:

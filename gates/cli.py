@@ -71,8 +71,6 @@ def main() -> None:
         sys.exit(2)
     except Exception:
         sys.excepthook(*sys.exc_info())
-        click.echo(
-            f"error: this is a bug in voltgate {__version__}; please report it with the lines above", err=True
-        )
+        click.echo(f"error: this is a bug in voltgate {__version__}; please report it with the lines above", err=True)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

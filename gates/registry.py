@@ -24,8 +24,9 @@ def configured(settings: Settings) -> tuple[str, ...]:
 
 def all_rules() -> dict[str, Rule]:
     """Every rule of the suite by its code."""
-    from analyzers.rules import RULES as source_rules
-    from gates.baseline.rules import RULES as baseline_rules
+    import analyzers.rules
+    import gates.baseline.rules
 
-    rules = [*source_rules, *baseline_rules, *(rule for name in NAMES for rule in gate(name).rules)]
+    shared = (*analyzers.rules.RULES, *gates.baseline.rules.RULES)
+    rules = [*shared, *(rule for name in NAMES for rule in gate(name).rules)]
     return {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}

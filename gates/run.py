@@ -1,27 +1,26 @@
-"""One run: sources -> facts -> findings -> baseline -> verdict, for the gates that were asked for."""
+"""One run: sources -> facts -> findings, held against the baseline of each gate that was asked for."""
 
 from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from analyzers.cache import FactCache, default_file
-from analyzers.decoding import decode
 from analyzers.facts import FactBase, Progress
 from analyzers.finding import Finding, identify
+from analyzers.rules import RULES as SOURCE_RULES
 from analyzers.trees.committed import CommittedTree
 from analyzers.trees.tree import Tree, TreeError
 from analyzers.trees.working import WorkingTree
+from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import Judgement, judge
-from gates.baseline.store import Baseline, load
+from gates.baseline.store import load
 from gates.gate import Context, Gate
-from gates.registry import all_rules
 from gates.settings.load import Loaded
-from reports.report import GateSummary, Report, Verdict
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,13 @@ class Sources:
     ref: str | None = None
     staged: bool = False
     paths: tuple[str, ...] = ()
-    """Report only what stands in these files or folders (POSIX, relative to the root); empty means everywhere."""
+    """Judge only what stands in these files or folders (POSIX, relative to the root); empty means everywhere."""
+
+    def cover(self, path: str) -> bool:
+        """Is this file one of the paths, or below one? Without paths, every file is."""
+        if not self.paths or "." in self.paths:
+            return True
+        return any(path == named or path.startswith(f"{named}/") for named in self.paths)
 
     def open(self, root: Path, cache: FactCache | None) -> Tree:
         """The tree to analyse.
@@ -44,12 +49,9 @@ class Sources:
         elif self.staged:
             tree = CommittedTree.staged(root)
         else:
-            working = WorkingTree(root, cache)
-            for path in self.paths:
-                working.add(path)
-            tree = working
+            tree = WorkingTree(root, cache, also=self.paths)
         for path in self.paths:
-            if path != "." and not any(known == path or known.startswith(f"{path}/") for known in tree.paths):
+            if not any(map(Sources(paths=(path,)).cover, tree.paths)):
                 raise TreeError(f"{path}: there is no such file or folder in {self.ref or root}")
         return tree
 
@@ -60,7 +62,6 @@ class GateResult:
 
     gate: Gate
     baseline_file: Path
-    baseline: Baseline
     judgement: Judgement
     files: int
 
@@ -71,6 +72,8 @@ class Run:
 
     context: Context
     results: tuple[GateResult, ...]
+    partial: bool
+    """Only some paths were judged: what is missing elsewhere says nothing."""
     seconds: float
 
 
@@ -82,6 +85,26 @@ def baseline_file(loaded: Loaded, gate: str) -> Path:
     return loaded.file.parent / loaded.settings.baselines / f"{gate}.json"
 
 
+class Found(NamedTuple):
+    """What one gate found, before any baseline is asked."""
+
+    findings: list[Finding]
+    files: int
+    """How many files it answers for."""
+
+
+def find(gates: Sequence[Gate], context: Context, facts: FactBase, progress: Progress) -> dict[str, Found]:
+    """The findings of each gate, by its name, from one reading of the tree."""
+    needs = {gate.name: gate.needs(context) for gate in gates}
+    facts.gather([need for wanted in needs.values() for need in wanted], progress)
+    found = {}
+    for gate in gates:
+        vital = {path for need in needs[gate.name] if need.vital for path in need.paths}
+        findings = (*_source_findings(facts, vital), *gate.findings(context, facts))
+        found[gate.name] = Found(list(identify(findings)), len(vital))
+    return found
+
+
 def run(
     loaded: Loaded,
     gates: Sequence[Gate],
@@ -89,26 +112,33 @@ def run(
     *,
     cache: FactCache | None,
     progress: Progress,
-    strict: bool = False,
 ) -> Run:
     """Run the gates once over shared facts.
 
     Raises:
-        SettingsError, TreeError, BaselineError, SyntaxCheckerError: exit status 2, each with its own remedy.
+        UserError: the settings, the tree, a baseline or the syntax checker cannot be used.
     """
     started = time.perf_counter()
     context = Context(loaded, sources.open(loaded.file.parent, cache))
     facts = FactBase(context.tree, cache)
-    needs = {gate.name: gate.needs(context) for gate in gates}
-    facts.gather([need for wanted in needs.values() for need in wanted], progress)
-    results = []
-    for gate in gates:
-        read = {path for need in needs[gate.name] for path in need.paths}
-        findings = identify((*_source_findings(facts, read), *gate.findings(context, facts)))
-        file = baseline_file(loaded, gate.name)
-        baseline = load(file, gate.name)
-        judgement = judge(
-            _within(findings, sources.paths), baseline, loaded.settings.waivers, datetime.date.today()
-        )
-        results.append(GateResult(gate, file, baseline, judgement, len(read)))
-    return Run(context, tuple(results), time.perf_counter() - started)
+    found = find(gates, context, facts, progress)
+    results = tuple(_judge(gate, found[gate.name], loaded, sources) for gate in gates)
+    return Run(context, results, bool(sources.paths), time.perf_counter() - started)
+
+
+def _judge(gate: Gate, found: Found, loaded: Loaded, sources: Sources) -> GateResult:
+    file = baseline_file(loaded, gate.name)
+    baseline = load(file, gate.name)
+    if sources.paths:
+        baseline = Baseline.of(gate.name, (entry for entry in baseline.entries if sources.cover(entry.path)))
+    codes = {rule.code for rule in (*gate.rules, *SOURCE_RULES)}
+    waivers = [waiver for waiver in loaded.settings.waivers if waiver.rule in codes]
+    findings = [finding for finding in found.findings if sources.cover(finding.path)]
+    return GateResult(gate, file, judge(findings, baseline, waivers, datetime.date.today()), found.files)
+
+
+def _source_findings(facts: FactBase, vital: Collection[str]) -> Iterator[Finding]:
+    """A gate answers for the files that it must read, and for folders that may hide some of them."""
+    problems = {path: problem for path, problem in facts.problems.items() if path in vital}
+    for path, problem in {**facts.tree.problems, **problems}.items():
+        yield Finding(problem.rule, path, problem.line, problem.column, "", "", problem.message)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pydantic import Field
 
+from analyzers.markdown.facts import Dialect as Dialect
 from analyzers.policy import Glob, Table
-
-Dialect = Literal["github", "mkdocs"]
 
 
 class FolderPolicy(Table):
@@ -18,5 +17,32 @@ class FolderPolicy(Table):
 class DocsPolicy(Table):
     maintained: tuple[Glob, ...] = ("README.md", "docs/**/*.md")
     dialect: Dialect = "github"
-    folders: dict[str, FolderPolicy] = {}
+    folders: dict[str, FolderPolicy] = Field(default_factory=dict)
     """Folder (POSIX, relative to the root) -> its own settings; the longest matching folder wins."""
+
+
+def dialect_of(policy: DocsPolicy, path: str) -> Dialect:
+    """The dialect in which a document is written."""
+    folder = _folder_of(policy, path)
+    return policy.dialect if folder is None else policy.folders[folder].dialect
+
+
+def site_root(policy: DocsPolicy, path: str) -> str:
+    """The folder that `/` means in a document's links: the repository's root on GitHub, the documentation's in
+    MkDocs (the configured folder, or `docs`, which is MkDocs's default)."""
+    if dialect_of(policy, path) == "github":
+        return ""
+    folder = _folder_of(policy, path)
+    if folder is not None:
+        return _normal(folder)
+    return "docs" if path.startswith("docs/") else ""
+
+
+def _folder_of(policy: DocsPolicy, path: str) -> str | None:
+    """The key of the longest configured folder that holds the path."""
+    holding = [key for key in policy.folders if f"{path}/".startswith(f"{_normal(key)}/".lstrip("/"))]
+    return max(holding, key=lambda key: len(_normal(key)), default=None)
+
+
+def _normal(folder: str) -> str:
+    return "" if folder in (".", "./") else folder.removeprefix("./").strip("/")

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, takewhile
+
+from analyzers.finding import Finding
+from analyzers.layering.analyse import graph_of
+from analyzers.layering.coupling import coupling_kind
+from analyzers.layering.graph import ImportGraph
+from analyzers.layering.layers import LayerMap
+from analyzers.layering.modules import Modules
+from analyzers.layering.policy import LayeringPolicy
+from analyzers.layering.rules import RULES
+from analyzers.python.facts import PythonFacts
+
+_RULE_NAMES = {rule.code: rule.name for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +65,99 @@ class Debt:
     """Named "LAY101 model-family" for a coupling, "LAY001 layer-order" for any other rule."""
     by_file: tuple[Row, ...]
     matrices: tuple[Matrix, ...]
+
+
+def measure_debt(
+    policy: LayeringPolicy,
+    modules: Modules,
+    facts: Mapping[str, PythonFacts],
+    findings: Collection[Finding],
+    base: Collection[Finding] | None = None,
+) -> Debt:
+    """Sort and count findings, and count the imports between layers.
+
+    Args:
+        policy: what was analysed.
+        modules: the modules of the tree.
+        facts: what each Python file says, by path.
+        findings: all findings of the layering analyser, the accepted ones too.
+        base: those of the tree to compare with; None leaves the trend out.
+    """
+    graph = graph_of(policy, modules, facts)
+    maps = [LayerMap(contract, modules.names) for contract in policy.layers]
+    depth = _common_depth(modules.names)
+
+    def layer(finding: Finding) -> str:
+        number = modules.number.get(finding.path)
+        if number is None:
+            return finding.path.partition("/")[0]
+        found = next((m.layers[m.of[number]].pattern for m in maps if number in m.of), None)
+        return found or _package(modules.names[number], depth)
+
+    return Debt(
+        total=Row("total", len(findings), None if base is None else len(base)),
+        by_layer=_table(layer, findings, base),
+        by_kind=_table(_kind, findings, base),
+        by_file=_table(lambda finding: finding.path, findings, base),
+        matrices=tuple(_layer_matrix(m, graph) for m in maps) or (_package_matrix(graph, depth),),
+    )
+
+
+def _table(
+    key: Callable[[Finding], str], findings: Iterable[Finding], base: Iterable[Finding] | None
+) -> tuple[Row, ...]:
+    now = Counter(map(key, findings))
+    before = None if base is None else Counter(map(key, base))
+    rows = [Row(name, now[name], None if before is None else before[name]) for name in {*now, *(before or ())}]
+    return tuple(sorted(rows, key=lambda row: (-row.count, row.name)))
+
+
+def _kind(finding: Finding) -> str:
+    if finding.rule == "LAY101":
+        return f"{finding.rule} {coupling_kind(finding)}"
+    return f"{finding.rule} {_RULE_NAMES[finding.rule]}"
+
+
+def _layer_matrix(layer_map: LayerMap, graph: ImportGraph) -> Matrix:
+    layers = layer_map.layers
+    imports = _count_imports(layer_map.of, len(layers), graph)
+    broken = [
+        [count if layer_map.broken_rule(ours, theirs) else 0 for theirs, count in enumerate(row)]
+        for ours, row in enumerate(imports)
+    ]
+    levels = [tuple(layer.pattern for layer in group) for _, group in groupby(layers, key=lambda one: one.level)]
+    return Matrix(layer_map.contract.name, tuple(levels), _frozen(imports), _frozen(broken))
+
+
+def _package_matrix(graph: ImportGraph, depth: int) -> Matrix:
+    packages = [_package(name, depth) for name in graph.modules.names]
+    names = sorted(set(packages))
+    number = {name: index for index, name in enumerate(names)}
+    members = {module: number[package] for module, package in enumerate(packages)}
+    imports = _count_imports(members, len(names), graph)
+    return Matrix("packages", (tuple(names),), _frozen(imports), _frozen([[0] * len(names) for _ in names]))
+
+
+def _count_imports(members: Mapping[int, int], size: int, graph: ImportGraph) -> list[list[int]]:
+    """Import statements between groups; `members` says to which group a module belongs."""
+    table = [[0] * size for _ in range(size)]
+    for importer, ours in members.items():
+        for target, statements in graph.statements[importer].items():
+            if target in members:
+                table[ours][members[target]] += len(statements)
+    return table
+
+
+def _frozen(table: Iterable[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(row) for row in table)
+
+
+def _common_depth(names: Sequence[str]) -> int:
+    """How many first segments all modules share: a tree that is one package is told apart by its children."""
+    columns = zip(*(name.split(".") for name in names), strict=False)
+    return len(list(takewhile(lambda column: len(set(column)) == 1, columns)))
+
+
+def _package(name: str, depth: int) -> str:
+    """The top-level package of a module, below what all modules share."""
+    return ".".join(name.split(".")[: depth + 1])

@@ -50,7 +50,7 @@ class ProtectedContract(Table):
 class CouplingPattern(Table):
     """A name counted in files that do not own it."""
 
-    kind: str
+    kind: str = Field(pattern=r"^[^:]+$")
     pattern: Pattern
     scope: Literal["code", "comments", "text"] = "code"
     files: tuple[Glob, ...] = ("**/*.py",)

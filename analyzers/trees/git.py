@@ -72,3 +72,23 @@ def read_blobs(root: Path, oids: Iterable[str]) -> Iterator[bytes]:
         size = int(header[2])
         yield bytes(output[end + 1 : end + 1 + size])
         offset = end + 1 + size + 1
+
+
+def merge_base(root: Path, revision: str) -> str:
+    """The commit where the history of HEAD left that of `revision`.
+
+    Raises:
+        TreeError: there is no such revision, or the two have nothing in common.
+    """
+    commit = run_git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    try:
+        return run_git(root, "merge-base", "HEAD", commit).decode().strip()
+    except TreeError:
+        raise TreeError(f"HEAD and {revision} have no common ancestor; in CI, fetch the whole history") from None
+
+
+def file_at(root: Path, revision: str, path: str) -> bytes | None:
+    """The content of a file (relative to `root`) at a revision; None where it does not exist there."""
+    if not run_git(root, "ls-tree", "-z", revision, "--", path):
+        return None
+    return run_git(root, "show", f"{revision}:./{path}")

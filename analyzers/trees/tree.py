@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 
+from analyzers.errors import UserError
 from analyzers.source import Problem
 
 
-class TreeError(Exception):
+class TreeError(UserError):
     """The tree itself cannot be had: no such folder, no such revision, git is needed and missing."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from analyzers.cache import FactCache, FileState
@@ -22,7 +23,8 @@ _SETTLED_NS = 2_000_000_000
 class WorkingTree(Tree):
     """Files on disk. Content digests are remembered in the cache for as long as a file's state does not change."""
 
-    def __init__(self, root: Path, cache: FactCache | None = None) -> None:
+    def __init__(self, root: Path, cache: FactCache | None = None, also: Iterable[str] = ()) -> None:
+        """`also` names files that belong to the tree although discovery leaves them out."""
         if not root.is_dir():
             raise TreeError(f"{root} is not a folder")
         self.root = root
@@ -32,7 +34,7 @@ class WorkingTree(Tree):
         self.problems = listing.problems
         self._states: dict[str, os.stat_result] = {}
         self._broken: dict[str, Problem] = {}
-        for path in listing.files:
+        for path in {*listing.files, *also}:
             self._examine(path)
         self.paths = sorted((*self._states, *self._broken))
 
@@ -66,12 +68,6 @@ class WorkingTree(Tree):
             self._states[path] = state
         elif not (stat.S_ISDIR(state.st_mode) and inside):
             self._broken[path] = symlink_problem(os.readlink(full))
-
-    def add(self, path: str) -> None:
-        """Make a file part of the tree that discovery left out, because somebody named it."""
-        if path not in self._states and path not in self._broken:
-            self._examine(path)
-            self.paths = sorted((*self._states, *self._broken))
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         remembered = self._cache.states(str(self.root)) if self._cache else {}
@@ -117,7 +113,7 @@ class WorkingTree(Tree):
 class _Listing(NamedTuple):
     files: list[str]
     notes: tuple[str, ...] = ()
-    problems: dict[str, Problem] = {}
+    problems: Mapping[str, Problem] = MappingProxyType({})
 
 
 def _list(root: Path) -> _Listing:
@@ -136,9 +132,7 @@ def _list(root: Path) -> _Listing:
 
 
 def _list_with_git(root: Path) -> _Listing:
-    listed = split_paths(
-        run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    )
+    listed = split_paths(run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"))
     embedded = [path for path in listed if path.endswith("/")]
     notes = tuple(f"{path} is a git repository of its own and was not read" for path in embedded)
     return _Listing([path for path in listed if not path.endswith("/")], notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -41,23 +41,28 @@ source_options = apply(
     no_cache_option,
 )
 
+
+def output_option(formats: Sequence[str]) -> Callable[[F], F]:
+    """`--output FORMAT=FILE`, as often as wanted, out of some formats."""
+
+    def parse(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, Path]]:
+        parsed = []
+        for value in values:
+            name, separator, file = value.partition("=")
+            if not separator or not file or name not in formats:
+                raise click.BadParameter(f"{value!r} is not FORMAT=FILE with a format out of {', '.join(formats)}")
+            parsed.append((name, Path(file)))
+        return parsed
+
+    help_text = "Also write the report to a file; may be given several times."
+    return click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", callback=parse, help=help_text)
+
+
 format_options = apply(
     click.option(
-        "--format",
-        "format_",
-        type=click.Choice(FORMATS),
-        default="terminal",
-        show_default=True,
-        help="What to print.",
+        "--format", "format_", type=click.Choice(FORMATS), default="terminal", show_default=True, help="What to print."
     ),
-    click.option(
-        "--output",
-        "outputs",
-        multiple=True,
-        metavar="FORMAT=FILE",
-        callback=lambda _c, _p, v: parse_outputs(v),
-        help="Also write the report to a file; may be given several times.",
-    ),
+    output_option(FORMATS),
 )
 
 baseline_options = apply(
@@ -65,18 +70,6 @@ baseline_options = apply(
     click.option("--accept-moves", is_flag=True, help="Re-home accepted findings whose code has moved."),
     click.option("--strict", is_flag=True, help="Fail on stale baseline entries and on unused waivers too."),
 )
-
-
-def parse_outputs(values: tuple[str, ...]) -> list[tuple[str, Path]]:
-    parsed = []
-    for value in values:
-        name, separator, file = value.partition("=")
-        if not separator or not file or name not in FORMATS:
-            raise click.BadParameter(
-                f"{value!r} is not FORMAT=FILE with a format out of {', '.join(FORMATS)}"
-            )
-        parsed.append((name, Path(file)))
-    return parsed
 
 
 def settings_for(root: Path | None) -> Loaded:
@@ -95,9 +88,7 @@ def relative_paths(root: Path, arguments: tuple[str, ...]) -> tuple[str, ...]:
     relative = []
     for argument in arguments:
         full = Path.cwd() / argument
-        place = (
-            Path(*full.parent.resolve().parts, full.name) if full.name not in ("", "..") else full.resolve()
-        )
+        place = Path(*full.parent.resolve().parts, full.name) if full.name not in ("", "..") else full.resolve()
         if not place.is_relative_to(root):
             raise UserError(f"{argument}: not below {root}")
         relative.append(str(PurePosixPath(place.relative_to(root))))

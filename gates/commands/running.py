@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +18,13 @@ from gates.commands.options import (
     settings_for,
     source_options,
 )
+from gates.commands.output import publish
 from gates.progress import terminal_progress
 from gates.registry import gate
 from gates.run import Run, Sources, open_cache, run
 from gates.settings.load import Loaded
 from gates.update import update_baselines
-from gates.verdict import report_of
-from reports.formats import write_report
+from gates.reporting import report_of
 from reports.report import Report
 
 gate_options = apply(
@@ -55,9 +54,7 @@ class Request:
         if self.ref is not None and self.staged:
             raise UserError("--ref and --staged exclude each other")
         if (self.update or self.accept_moves) and (self.ref is not None or self.staged or self.paths):
-            raise UserError(
-                "--update and --accept-moves work on the whole working tree: leave out paths and revisions"
-            )
+            raise UserError("--update and --accept-moves work on the whole working tree: leave out paths and revisions")
         return Sources(self.ref, self.staged, relative_paths(root, self.paths))
 
 
@@ -72,9 +69,7 @@ def execute(request: Request, loaded: Loaded, names: Sequence[str]) -> int:
         progress=terminal_progress("reading"),
     )
     report = _judged(outcome, request)
-    write_report(report, request.format_, sys.stdout)
-    for name, file in request.outputs:
-        _write_file(report, name, file)
+    publish(report, request.format_, request.outputs)
     return int(report.verdict)
 
 
@@ -82,14 +77,6 @@ def _judged(outcome: Run, request: Request) -> Report:
     if request.update or request.accept_moves:
         return update_baselines(outcome, accept_moves=request.accept_moves)
     return report_of(outcome, strict=request.strict)
-
-
-def _write_file(report: Report, name: str, file: Path) -> None:
-    try:
-        with file.open("w", encoding="utf-8", newline="\n") as stream:
-            write_report(report, name, stream)
-    except OSError as error:
-        raise UserError(f"{file}: the report cannot be written: {error.strerror}") from None
 
 
 def gate_command(name: str, summary: str) -> Callable[..., Any]:

@@ -1,0 +1,177 @@
+"""LAY101: names that a file uses and does not own, counted one by one."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, Self
+
+import regex
+
+from analyzers.errors import UserError
+from analyzers.finding import Finding
+from analyzers.globs import matcher
+from analyzers.layering.policy import CouplingPattern
+from analyzers.python.facts import PythonFacts, Symbol
+from analyzers.source import Source
+
+Scope = Literal["code", "comments", "text"]
+
+_VERSION = 1
+_TIMEOUT = 10.0
+"""Seconds that one pattern may take on one file; real ones take milliseconds."""
+_LONGEST = 80
+"""Characters kept of a match."""
+_BLIND_TO_BLANKS = re.compile(
+    r"""(?: [\w.|*+?^$/,:;='"@#<>~-] | \\[bdw] | \\[^\w\s] | \((?:\?(?:[im]+\)|:|=|<=))? | \) | \[[\w.:/-]+\]
+        | \{[\d,]+\} )*""",
+    re.VERBOSE,
+)
+"""Patterns that never match more because text turned blank: what they do not find in a whole file, they do not find
+in any scope of it, so that the file need not be lexed."""
+
+
+class PatternTimeoutError(UserError):
+    """A pattern of the settings takes too long on a file. The message names both."""
+
+
+class Match(NamedTuple):
+    """One use of a name."""
+
+    pattern: int
+    """Index into the patterns."""
+    line: int
+    column: int
+    text: str
+    """What matched, cut after 80 characters."""
+
+
+@dataclass(frozen=True)
+class CouplingExtractor:
+    """Finds what some patterns match in one file."""
+
+    patterns: tuple[tuple[str, Scope], ...]
+
+    @classmethod
+    def of(cls, policy: Iterable[CouplingPattern]) -> Self:
+        return cls(tuple((entry.pattern, entry.scope) for entry in policy))
+
+    @property
+    def kind(self) -> str:
+        """Names the fact: other patterns or scopes are another fact."""
+        digest = blake2b(repr(self.patterns).encode("utf-8", "surrogatepass"), digest_size=8)
+        return f"coupling@{_VERSION}:{digest.hexdigest()}"
+
+    def extract(self, source: Source) -> list[Match]:
+        """Every match of every pattern that is not empty, by pattern and then by place.
+
+        In the scope "text" these are the matches of the plain expression in the plain file. In "code" and
+        "comments" everything else counts as blank; only Python files have such scopes.
+
+        Raises:
+            PatternTimeoutError: a pattern takes longer than ten seconds.
+        """
+        return [
+            Match(index, *match)
+            for index, (pattern, scope) in enumerate(self.patterns)
+            for match in _matches(pattern, scope, source)
+        ]
+
+
+def observed_files(policy: Sequence[CouplingPattern], paths: Iterable[str]) -> list[str]:
+    """The files in which some pattern counts: the ones that the extractor has to see."""
+    watches = [_watched(entry) for entry in policy]
+    return [path for path in paths if any(watched(path) for watched in watches)]
+
+
+def check_coupling(
+    policy: Sequence[CouplingPattern],
+    matches: Mapping[str, Sequence[Sequence[Any]]],
+    facts: Mapping[str, PythonFacts],
+) -> Iterator[Finding]:
+    """Report every match in a file that its pattern watches.
+
+    Args:
+        policy: the patterns, in the order in which the extractor had them.
+        matches: path -> what the extractor found there; rows of `Match`, or the lists that JSON makes of them.
+        facts: what each Python file says, by path.
+    """
+    watches = [_watched(entry) for entry in policy]
+    for path, rows in matches.items():
+        symbols = facts[path].symbols if path in facts else []
+        for index, line, column, text in rows:
+            if watches[index](path):
+                kind = policy[index].kind
+                yield Finding(
+                    rule="LAY101",
+                    path=path,
+                    line=line,
+                    column=column,
+                    symbol=_enclosing(symbols, line),
+                    subject=f"{kind}: {text}",
+                    message=f"names `{text}` ({kind}), which this file does not own",
+                    hint="Ask for the property that matters instead of the name, or move this to a file that owns it.",
+                )
+
+
+def coupling_kind(finding: Finding) -> str:
+    """The kind of a LAY101 finding."""
+    return finding.subject.partition(":")[0]
+
+
+def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
+    """How often each kind of coupling occurs in each file: `{path: {kind: count}}`.
+
+    It is the shape that `gates layering import-baseline` reads; other findings are passed over.
+    """
+    table: dict[str, dict[str, int]] = {}
+    for finding in findings:
+        if finding.rule == "LAY101":
+            kinds = table.setdefault(finding.path, {})
+            kind = coupling_kind(finding)
+            kinds[kind] = kinds.get(kind, 0) + 1
+    return table
+
+
+def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, int, str]]:
+    """Line, column and text of every match of one pattern."""
+    text = source.text
+    try:
+        if scope != "text":
+            hopeless = _BLIND_TO_BLANKS.fullmatch(pattern) and not _compiled(pattern).search(text, timeout=_TIMEOUT)
+            if hopeless or not source.path.endswith((".py", ".pyi")):
+                return
+            text = source.lexed.masked(scope)
+        line, line_start, counted = 1, 0, 0
+        for match in _compiled(pattern).finditer(text, timeout=_TIMEOUT):
+            start, end = match.span()
+            if start == end:
+                continue
+            line += text.count("\n", counted, start)
+            line_start = max(line_start, text.rfind("\n", counted, start) + 1)
+            counted = start
+            yield line, start - line_start + 1, text[start : min(end, start + _LONGEST)]
+    except TimeoutError:
+        raise PatternTimeoutError(
+            f"{source.path}: the pattern {pattern!r} takes longer than {_TIMEOUT:.0f} seconds on this file"
+        ) from None
+
+
+@cache
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern)
+
+
+def _watched(entry: CouplingPattern) -> Callable[[str], bool]:
+    selected, owned = matcher(entry.files), matcher(entry.owners)
+    return lambda path: selected(path) and not owned(path)
+
+
+def _enclosing(symbols: Sequence[Symbol], line: int) -> str:
+    """The innermost function or class around a line; symbols stand in order of their first lines."""
+    before = bisect_right(symbols, line, key=lambda symbol: symbol.line)
+    return next((symbol.name for symbol in reversed(symbols[:before]) if symbol.end_line >= line), "")

@@ -1,0 +1,192 @@
+"""Who imports whom: the graph that every contract reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Self
+
+from analyzers.layering.modules import Modules, pattern_matcher
+from analyzers.layering.resolution import FolderResolver, Resolver
+from analyzers.python.facts import Import, ImportFlag, PythonFacts
+
+_LAZY = int(ImportFlag.LAZY)
+"""A plain number: the flags of every import are tested, and `IntFlag` is slow at that."""
+
+Statements = dict[int, list[Import]]
+"""What one module imports, and with which statements, in order of the file."""
+
+
+class Edge(NamedTuple):
+    """One module runs another because of an import statement."""
+
+    importer: int
+    target: int
+    """What runs."""
+    written: int
+    """What the statement imports: the target, or a module below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ImportGraph:
+    """Modules and the names outside of the tree that matter, as numbers, and the import statements between them.
+
+    Numbers below `len(modules)` are modules of the tree, the others are external names.
+    """
+
+    modules: Modules
+    facts: Mapping[str, PythonFacts]
+    names: Sequence[str]
+    """Dotted name of every node."""
+    statements: Sequence[Statements]
+    """For each module of the tree, its imports."""
+
+    @classmethod
+    def build(
+        cls,
+        modules: Modules,
+        facts: Mapping[str, PythonFacts],
+        externals: Collection[str] = (),
+        type_checking: bool = False,
+    ) -> Self:
+        """Resolve every import.
+
+        Args:
+            modules: the modules of the tree.
+            facts: what each file says, by path; a module without facts imports nothing.
+            externals: patterns of the names outside of the tree that become nodes.
+            type_checking: whether imports under `if TYPE_CHECKING:` count.
+        """
+        ignored = 0 if type_checking else int(ImportFlag.TYPE_CHECKING)
+        resolver = Resolver(modules, externals)
+        folders: dict[str, FolderResolver] = {}
+        numbers: dict[str, int] = {}
+        statements = []
+        for importer, path in enumerate(modules.paths):
+            folder = path.rpartition("/")[0]
+            if folder not in folders:
+                folders[folder] = FolderResolver(resolver, folder)
+            imports = [s for s in facts[path].imports if not s.flags & ignored] if path in facts else []
+            statements.append(_resolved(importer, imports, folders[folder], numbers, len(modules)))
+        return cls(modules, facts, (*modules.names, *numbers), statements)
+
+    def without(self, flags: ImportFlag) -> Self:
+        """The graph of the import statements that have none of the flags."""
+        unwanted = int(flags)
+        kept: list[Statements] = []
+        for targets in self.statements:
+            rows = ((target, [s for s in sites if not s.flags & unwanted]) for target, sites in targets.items())
+            kept.append({target: sites for target, sites in rows if sites})
+        return replace(self, statements=kept)
+
+    def matching(self, patterns: Iterable[str]) -> frozenset[int]:
+        """The modules and external names that any of the patterns covers."""
+        covers = pattern_matcher(patterns)
+        return frozenset(number for number, name in enumerate(self.names) if covers(name))
+
+    def edges_of(self, importer: int) -> Iterator[Edge]:
+        """What a module imports, by what is written."""
+        for target in self.statements[importer]:
+            yield Edge(importer, target, target)
+
+    def running_edges_of(self, importer: int) -> Iterator[Edge]:
+        """What a module's imports run: `import a.b.c` runs the packages `a` and `a.b` too.
+
+        Packages that the importer lies below are left out: they run already.
+        """
+        above = self.modules.packages_above
+        for target in self.statements[importer]:
+            yield Edge(importer, target, target)
+            for package in above[target] if target < len(above) else ():
+                if package == importer or package in above[importer]:
+                    break
+                yield Edge(importer, package, target)
+
+    @cached_property
+    def edges_to(self) -> Sequence[Sequence[Edge]]:
+        """The edges that lead to each node, by what is written."""
+        return self._reversed(self.edges_of)
+
+    @cached_property
+    def running_edges_to(self) -> Sequence[Sequence[Edge]]:
+        """The edges that lead to each node, by what runs."""
+        return self._reversed(self.running_edges_of)
+
+    def render(self, edges: Sequence[Edge]) -> str:
+        """A chain of imports as "gates.cli:12 -> analyzers.x:3 -> torch"; numbers are lines."""
+        parts = [f"{self.names[e.importer]}:{self.statements[e.importer][e.written][0].line}" for e in edges]
+        return " -> ".join([*parts, self.names[edges[-1].target]])
+
+    def _reversed(self, edges_of: Callable[[int], Iterable[Edge]]) -> list[list[Edge]]:
+        edges_to: list[list[Edge]] = [[] for _ in self.names]
+        for importer in range(len(self.statements)):
+            for edge in edges_of(importer):
+                edges_to[edge.target].append(edge)
+        return edges_to
+
+
+def _resolved(
+    importer: int, imports: Iterable[Import], resolved: FolderResolver, numbers: dict[str, int], modules: int
+) -> Statements:
+    """The imports of one module by target; external names are numbered in order of appearance.
+
+    The names that one statement takes from a module, and those of the statements right after it that take from the
+    same module, lead to a target once: how they are spread over lines is a matter of formatting.
+    """
+    targets: Statements = {}
+    origin: tuple[str, int, int, int] | None = None
+    told: set[int] = set()
+    for statement in imports:
+        module, name, level, _, _, symbol, flags = statement
+        target = resolved[module, name, level, flags & _LAZY != 0]
+        if origin != (module, level, symbol, flags):
+            origin = (module, level, symbol, flags)
+            told.clear()
+        if target is None or target == importer:
+            continue
+        if isinstance(target, str):
+            target = numbers.setdefault(target, modules + len(numbers))
+        if target not in told:
+            told.add(target)
+            targets.setdefault(target, []).append(statement)
+    return targets
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The shortest ways to some targets, from every module that a way leads from."""
+
+    graph: ImportGraph
+    next_edge: Mapping[int, Edge]
+
+    def __contains__(self, module: int) -> bool:
+        return module in self.next_edge
+
+    def chain(self, first: Edge) -> tuple[str, ...]:
+        """The way that begins with an edge, as one line."""
+        edges = [first]
+        while (edge := self.next_edge.get(edges[-1].target)) is not None:
+            edges.append(edge)
+        return (self.graph.render(edges),)
+
+
+def routes_to(
+    graph: ImportGraph,
+    targets: Collection[int],
+    through: Container[int],
+    edges_to: Sequence[Iterable[Edge]],
+) -> Routes:
+    """Search backwards and breadth first from the targets, passing only modules in `through`."""
+    next_edge: dict[int, Edge] = {}
+    frontier = sorted(targets)
+    while frontier:
+        reached = []
+        for node in frontier:
+            for edge in edges_to[node]:
+                importer = edge.importer
+                if importer in through and importer not in next_edge and importer not in targets:
+                    next_edge[importer] = edge
+                    reached.append(importer)
+        frontier = reached
+    return Routes(graph, next_edge)

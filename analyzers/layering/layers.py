@@ -1,0 +1,111 @@
+"""LAY001 and LAY002: a layer imports none above it, and independent siblings do not import each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from analyzers.finding import Finding
+from analyzers.layering.graph import Edge, ImportGraph, Routes, routes_to
+from analyzers.layering.modules import pattern_matcher
+from analyzers.layering.policy import LayersContract
+from analyzers.layering.violation import violations
+
+_HINTS = {
+    "LAY001": "Move what is needed into a layer that both may import, or let the higher layer pass it in.",
+    "LAY002": "Move what both need into a layer below them, or let the layer above connect them.",
+}
+
+
+class Layer(NamedTuple):
+    """One name of a contract's order."""
+
+    pattern: str
+    """With the contract's `within`."""
+    level: int
+    """0 is the highest."""
+    independent: bool
+    """Whether siblings on its level must not import it."""
+
+
+def split_level(line: str) -> tuple[str, ...]:
+    """The siblings on one line of `order`: "a | b" or "a : b"."""
+    return tuple(name.strip() for name in line.replace("|", ":").split(":"))
+
+
+def layers_of(contract: LayersContract) -> tuple[Layer, ...]:
+    """The layers that a contract names, highest first."""
+    prefix = f"{contract.within}." if contract.within else ""
+    return tuple(
+        Layer(f"{prefix}{name}", level, "|" in line)
+        for level, line in enumerate(contract.order)
+        for name in split_level(line)
+    )
+
+
+class LayerMap:
+    """Which module belongs to which layer of one contract; where several cover it, to the most specific."""
+
+    def __init__(self, contract: LayersContract, names: Sequence[str]) -> None:
+        self.contract = contract
+        self.layers = layers_of(contract)
+        self.of: dict[int, int] = {}
+        """Module -> index into `layers`; modules of no layer are absent."""
+        by_depth = sorted(range(len(self.layers)), key=lambda index: self.layers[index].pattern.count("."))
+        for index in by_depth:
+            covers = pattern_matcher([self.layers[index].pattern])
+            self.of.update((number, index) for number, name in enumerate(names) if covers(name))
+
+    @cached_property
+    def members(self) -> Sequence[frozenset[int]]:
+        """The modules of each layer."""
+        members: list[set[int]] = [set() for _ in self.layers]
+        for number, index in self.of.items():
+            members[index].add(number)
+        return [frozenset(numbers) for numbers in members]
+
+    def broken_rule(self, importer: int, target: int) -> str:
+        """The rule that an import of one layer by another breaks; empty where it breaks none."""
+        ours, theirs = self.layers[importer], self.layers[target]
+        if theirs.level < ours.level:
+            return "LAY001"
+        siblings = theirs.level == ours.level and importer != target
+        return "LAY002" if siblings and theirs.independent else ""
+
+
+def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Finding]:
+    """Report every import that leads from a layer to one it must not know.
+
+    An import leads there directly, or through modules that belong to no layer of the contract.
+    """
+    layer_map = LayerMap(contract, graph.modules.names)
+    between = frozenset(range(len(graph.modules))) - layer_map.of.keys()
+    routes = [routes_to(graph, members, between, graph.edges_to) for members in layer_map.members]
+    for importer, ours in sorted(layer_map.of.items()):
+        for edge in graph.edges_of(importer):
+            direct = layer_map.of.get(edge.target)
+            reached = range(len(routes)) if direct is None else (direct,)
+            for theirs in reached:
+                rule = layer_map.broken_rule(ours, theirs)
+                if rule and (direct is not None or edge.target in routes[theirs]):
+                    yield from _report(layer_map, graph, edge, rule, ours, theirs, routes[theirs])
+
+
+def _report(
+    layer_map: LayerMap, graph: ImportGraph, edge: Edge, rule: str, ours: int, theirs: int, routes: Routes
+) -> Iterator[Finding]:
+    imported = graph.names[edge.target]
+    our_layer, their_layer = layer_map.layers[ours].pattern, layer_map.layers[theirs].pattern
+    indirect = edge.target in routes
+    relation = "the higher layer" if rule == "LAY001" else "its independent sibling"
+    return violations(
+        graph,
+        edge,
+        rule=rule,
+        subject=f"{layer_map.contract.name}: {imported}" + (f" -> {their_layer}" if indirect else ""),
+        message=f"layer `{our_layer}` imports `{imported}`"
+        + (f", which leads to {relation} `{their_layer}`" if indirect else f" of {relation} `{their_layer}`"),
+        hint=_HINTS[rule],
+        chain=routes.chain,
+    )

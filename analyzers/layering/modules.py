@@ -1,0 +1,144 @@
+"""The modules of a tree: which file has which dotted name.
+
+Every Python file is a module, also below folders without `__init__.py` and outside of packages. Names follow
+Python's import path: a *source root* is a folder that the path may hold, and a module's name is its place below
+the nearest one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+_ROOT_NAMES = frozenset({"src", "python"})
+"""Folders that projects put on the import path by custom, whether or not they hold a regular package."""
+
+
+def pattern_expression(pattern: str) -> str:
+    """The regular expression of a dotted name in which `*` stands for one segment."""
+    return re.escape(pattern).replace(r"\*", "[^.]+")
+
+
+def pattern_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """A predicate on dotted names: is the name, or one that it lies below, what any of the patterns says?"""
+    expressions = [pattern_expression(pattern) for pattern in patterns]
+    if not expressions:
+        return lambda name: False
+    compiled = re.compile(rf"(?:{'|'.join(expressions)})(?:\..*)?", re.DOTALL)
+    return lambda name: compiled.fullmatch(name) is not None
+
+
+def detect_source_roots(paths: Iterable[str]) -> tuple[str, ...]:
+    """The folders that Python's import path plausibly starts from; the root of the tree ("") comes first.
+
+    These are the root itself, the parent of every topmost package (a folder with `__init__.py` below none with
+    one), and folders named `src` or `python` outside of packages.
+    """
+    paths = list(paths)
+    packages = {_parent(path) for path in paths if _is_package_file(path)}
+    roots = {""}
+    for folder in {_parent(path) for path in paths}:
+        for ancestor in reversed([folder, *_ancestors(folder)]):
+            if ancestor in packages:
+                roots.add(_parent(ancestor))
+                break
+            if ancestor.rpartition("/")[2] in _ROOT_NAMES:
+                roots.add(ancestor)
+    return tuple(sorted(roots, key=lambda root: (root.count("/") + bool(root), root)))
+
+
+class Modules:
+    """Every Python file of a tree, as a number into `paths` and `names`."""
+
+    def __init__(self, paths: Iterable[str], source_roots: Sequence[str] = ()) -> None:
+        """Take in the files.
+
+        Args:
+            paths: POSIX paths relative to the root of the tree; what does not end in `.py` is passed over.
+            source_roots: folders, relative to the root, in the order of the import path; detected where empty.
+        """
+        self.paths: tuple[str, ...] = tuple(sorted({path for path in paths if path.endswith(".py")}))
+        given = tuple("" if root in (".", "./") else root.strip("/") for root in source_roots)
+        self.roots: tuple[str, ...] = given or detect_source_roots(self.paths)
+        self._folders: set[str] = set()
+        for path in self.paths:
+            folder = _parent(path)
+            while folder and folder not in self._folders:
+                self._folders.add(folder)
+                folder = _parent(folder)
+        self._by_place: dict[str, int] = {}
+        for number, path in enumerate(self.paths):
+            if _is_package_file(path) or path[:-3] not in self._by_place:
+                self._by_place[_place(path)] = number
+        self._over: dict[str, tuple[int, ...]] = {}
+        self.names: tuple[str, ...] = tuple(self._name(path) for path in self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Path -> number."""
+        return {path: number for number, path in enumerate(self.paths)}
+
+    def matching(self, patterns: Iterable[str]) -> frozenset[int]:
+        """The modules that any of the patterns covers."""
+        covers = pattern_matcher(patterns)
+        return frozenset(number for number, name in enumerate(self.names) if covers(name))
+
+    @cached_property
+    def packages_above(self) -> tuple[tuple[int, ...], ...]:
+        """For each module the packages that run before it because it lies below them, nearest first."""
+        return tuple(self._packages_over(_parent(_place(path))) for path in self.paths)
+
+    def lies_in_package(self, folder: str) -> bool:
+        """Whether the folder, or one above it, has an `__init__.py`."""
+        return bool(self._packages_over(folder))
+
+    def at(self, place: str) -> int | None:
+        """The module at a path without `.py` or `/__init__.py`; a package beats a file of the same name."""
+        return self._by_place.get(place)
+
+    def is_folder(self, place: str) -> bool:
+        """Whether Python files lie somewhere below this path."""
+        return place in self._folders
+
+    def root_of(self, path: str) -> str:
+        """The longest source root that holds the path; the root of the tree where none does."""
+        return max((root for root in self.roots if not root or path.startswith(f"{root}/")), key=len, default="")
+
+    def _packages_over(self, folder: str) -> tuple[int, ...]:
+        """The packages among this folder and those above it, nearest first."""
+        if not folder:
+            return ()
+        if folder not in self._over:
+            number = self._by_place.get(folder)
+            own = (number,) if number is not None and _is_package_file(self.paths[number]) else ()
+            self._over[folder] = own + self._packages_over(_parent(folder))
+        return self._over[folder]
+
+    def _name(self, path: str) -> str:
+        root = self.root_of(path)
+        place = _place(path)
+        return place[len(root) :].strip("/").replace("/", ".") or "__init__"
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    while folder:
+        folder = _parent(folder)
+        if folder:
+            yield folder
+
+
+def _is_package_file(path: str) -> bool:
+    return path == "__init__.py" or path.endswith("/__init__.py")
+
+
+def _place(path: str) -> str:
+    """The path without `.py` or `/__init__.py`: what an import statement can say."""
+    return _parent(path) if _is_package_file(path) else path.removesuffix(".py")

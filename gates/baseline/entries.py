@@ -1,0 +1,68 @@
+"""What a baseline holds: the violations that a team has accepted for now, one entry a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Self
+
+from analyzers.finding import fingerprint
+
+
+class Violation(Protocol):
+    """What a finding and an entry have in common."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+
+class Entry(NamedTuple):
+    """One accepted violation; the fields mean what they mean in `analyzers.finding.Finding`."""
+
+    rule: str
+    path: str
+    symbol: str
+    subject: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, violation: Violation) -> Self:
+        return cls(violation.rule, violation.path, violation.symbol, violation.subject, violation.fingerprint)
+
+    @property
+    def title(self) -> str:
+        """The entry in one line, for a person."""
+        return " ".join(filter(None, self[:4]))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The accepted violations of one gate, sorted; build it with `of`."""
+
+    gate: str
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def of(cls, gate: str, entries: Iterable[Entry]) -> Self:
+        """Sort the entries and number those that agree in all but the fingerprint without a gap.
+
+        `identify` numbers today's sites from 0. Above a gap, as a merge or an edit by hand may leave one, an
+        entry would match none of them.
+        """
+        seen: dict[tuple[str, ...], int] = {}
+        numbered = []
+        for entry in entries:
+            identity = entry[:4]
+            ordinal = seen.get(identity, 0)
+            seen[identity] = ordinal + 1
+            digest = fingerprint(*identity, ordinal)
+            numbered.append(entry if entry.fingerprint == digest else Entry(*identity, digest))
+        return cls(gate, tuple(sorted(numbered)))

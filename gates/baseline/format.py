@@ -1,0 +1,132 @@
+"""The text of a baseline file: JSON with one entry a line, sorted, without times and totals, so that it merges."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from operator import itemgetter
+from typing import Any
+
+from analyzers.errors import UserError
+from analyzers.finding import fingerprint
+from gates.baseline.entries import Baseline, Entry
+
+VERSION = 1
+FIRST_ENTRY_LINE = 5
+"""Where `render` puts the first entry; the others follow, one a line."""
+
+_KEYS = set(Entry._fields)
+_STRINGS = {str}
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
+_SITES = 1_000
+"""How many sites of one violation are looked through for the owner of a fingerprint."""
+_RESTORE = "Restore the file from version control"
+
+
+class BaselineError(UserError):
+    """A baseline that cannot be read, written or merged. `str()` says where, what is wrong, and what to do."""
+
+    def __init__(self, where: str, problem: str, remedy: str, line: int = 0) -> None:
+        super().__init__(f"{where}{f':{line}' if line else ''}: {problem}. {remedy}.")
+        self.where = where
+        self.problem = problem
+        self.remedy = remedy
+        self.line = line
+        """1-based; 0 where no line can be named."""
+
+
+def render(baseline: Baseline) -> bytes:
+    """The file's bytes. Characters that UTF-8 cannot hold (from a path that is not UTF-8) become JSON escapes."""
+    lines = [json.dumps(entry._asdict(), ensure_ascii=False) for entry in baseline.entries]
+    body = ",\n".join(f"    {line}" for line in lines)
+    entries = f"[\n{body}\n  ]" if lines else "[]"
+    gate = json.dumps(baseline.gate, ensure_ascii=False)
+    text = f'{{\n  "version": {VERSION},\n  "gate": {gate},\n  "entries": {entries}\n}}\n'
+    return text.encode("utf-8", "backslashreplace")
+
+
+def parse(content: bytes, where: str, gate: str | None = None) -> Baseline:
+    """The baseline that a file's bytes hold.
+
+    Args:
+        content: UTF-8, with or without a byte order mark; any JSON layout and any order of entries.
+        where: how messages name the file.
+        gate: the gate that it must belong to; None accepts any.
+
+    Raises:
+        BaselineError: the bytes are not a baseline.
+    """
+    text, document = _decode(content, where)
+    rows = _rows(document, where, gate)
+    entries = _entries(rows, where)
+    baseline = Baseline.of(document["gate"], entries)
+    if baseline.entries != tuple(entries):
+        _check_fingerprints(entries, baseline, text, where)
+    return baseline
+
+
+def _decode(content: bytes, where: str) -> tuple[str, Any]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BaselineError(where, "not UTF-8", _RESTORE, line) from None
+    try:
+        return text, json.loads(text)
+    except json.JSONDecodeError as error:
+        if conflict := _CONFLICT.search(text):
+            remedy = "Set up `gates baseline merge` as git's merge driver for it, and merge again"
+            line = _line_at(text, conflict.start())
+            raise BaselineError(where, "an unresolved merge conflict", remedy, line) from None
+        raise BaselineError(where, f"not JSON: {error.msg}", _RESTORE, error.lineno) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits; brackets nested as deep
+        raise BaselineError(where, "not a baseline", _RESTORE) from None
+
+
+def _rows(document: Any, where: str, gate: str | None) -> list[Any]:
+    """The entries, yet unchecked, of a document whose other keys are as they must be."""
+    if not isinstance(document, dict) or document.keys() != {"version", "gate", "entries"}:
+        problem = "not a baseline, which is an object with the keys version, gate and entries"
+        raise BaselineError(where, problem, _RESTORE)
+    version, named, rows = document["version"], document["gate"], document["entries"]
+    if type(version) is not int or version != VERSION:
+        problem = f"a baseline of version {json.dumps(version)}, where this Voltgate reads version {VERSION}"
+        raise BaselineError(where, problem, "Use the Voltgate that wrote it")
+    if not isinstance(named, str):
+        raise BaselineError(where, "`gate` is not a string", _RESTORE)
+    if gate is not None and gate != named:
+        raise BaselineError(where, f"the baseline of the gate {named!r}, not of {gate!r}", _RESTORE)
+    if not isinstance(rows, list):
+        raise BaselineError(where, "`entries` is not a list", _RESTORE)
+    return rows
+
+
+def _entries(rows: list[Any], where: str) -> list[Entry]:
+    values = itemgetter(*Entry._fields)
+    entries = []
+    for number, row in enumerate(rows, start=1):
+        if type(row) is not dict or row.keys() != _KEYS or not _STRINGS.issuperset(map(type, row.values())):
+            problem = f"entry {number} is not an object of strings with the keys {', '.join(Entry._fields)}"
+            raise BaselineError(where, problem, _RESTORE)
+        entries.append(Entry._make(values(row)))
+    return entries
+
+
+def _check_fingerprints(entries: list[Entry], baseline: Baseline, text: str, where: str) -> None:
+    """Refuse an entry that stands twice, and a fingerprint that belongs to no site of its violation."""
+    remedy = "Remove the entry, or restore the file from version control"
+    for entry, times in Counter(entries).items():
+        if times > 1:
+            line = _line_at(text, text.rfind(entry.fingerprint))
+            raise BaselineError(where, f"the entry {entry.title} stands there {times} times", remedy, line)
+    for entry in sorted(set(entries).difference(baseline.entries)):
+        if not any(entry.fingerprint == fingerprint(*entry[:4], ordinal) for ordinal in range(_SITES)):
+            line = _line_at(text, text.find(entry.fingerprint))
+            problem = f"the fingerprint {entry.fingerprint!r} is not one of {entry.title}"
+            raise BaselineError(where, problem, remedy, line)
+
+
+def _line_at(text: str, offset: int) -> int:
+    """The 1-based line of an offset; 0 for the -1 of a string that was not found."""
+    return text.count("\n", 0, offset) + 1 if offset >= 0 else 0

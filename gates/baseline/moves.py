@@ -1,0 +1,75 @@
+"""Debt that only changed its place: what vanished paired with what appeared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from posixpath import basename
+from typing import Generic, TypeVar
+
+from gates.baseline.entries import Entry, Violation
+
+Place = TypeVar("Place", bound=Violation)
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Generic[Place]):
+    """One violation, of one rule and subject, that stands in another place than before."""
+
+    old: Entry
+    new: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing(Generic[Place]):
+    """Each violation is in one move or among those that found no partner."""
+
+    moves: tuple[Move[Place], ...]
+    vanished: tuple[Entry, ...]
+    appeared: tuple[Place, ...]
+
+
+_LIKENESSES: tuple[Callable[[Violation], Hashable], ...] = (
+    lambda violation: (violation.path,),
+    lambda violation: (basename(violation.path), violation.symbol),
+    lambda violation: (violation.symbol,),
+    lambda violation: (),
+)
+"""From a renamed function over a moved file and a moved function to a mere likeness of rule and subject."""
+
+
+def pair(vanished: Iterable[Entry], appeared: Iterable[Place]) -> Pairing[Place]:
+    """Pair violations of the same rule and subject one to one, the most alike first.
+
+    How many of a rule and subject are paired depends on their numbers alone; the likenesses decide which.
+    """
+    moves: list[Move[Place]] = []
+    free, homeless = list(vanished), list(appeared)
+    for likeness in _LIKENESSES:
+        if not (free and homeless):
+            break
+        free, homeless = _pair_alike(free, homeless, likeness, moves)
+    moves.sort(key=lambda move: Entry.of(move.new))
+    return Pairing(tuple(moves), tuple(free), tuple(homeless))
+
+
+def _pair_alike(
+    vanished: list[Entry],
+    appeared: list[Place],
+    likeness: Callable[[Violation], Hashable],
+    moves: list[Move[Place]],
+) -> tuple[list[Entry], list[Place]]:
+    """Add to `moves` what agrees in rule, subject and likeness; return the rest, each in its order."""
+    candidates: defaultdict[Hashable, list[Entry]] = defaultdict(list)
+    for entry in reversed(vanished):
+        candidates[entry.rule, entry.subject, likeness(entry)].append(entry)
+    homeless = []
+    for violation in appeared:
+        alike = candidates.get((violation.rule, violation.subject, likeness(violation)))
+        if alike:
+            moves.append(Move(alike.pop(), violation))
+        else:
+            homeless.append(violation)
+    free = {entry for alike in candidates.values() for entry in alike}
+    return [entry for entry in vanished if entry in free], homeless

@@ -1,0 +1,116 @@
+"""The ratchet: today's findings against the accepted ones, and the ways in which a baseline may change."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzers.finding import Finding
+from gates.baseline.entries import Baseline, Entry, Violation
+from gates.baseline.moves import Move, pair
+from gates.baseline.waivers import NOTICE, cover, has_expired, idle, in_force
+
+if TYPE_CHECKING:
+    from gates.settings.model import Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One gate's findings, each in exactly one of `new`, `accepted` and `waived`."""
+
+    baseline: Baseline
+    """What was judged against."""
+    new: tuple[Finding, ...]
+    accepted: tuple[Finding, ...]
+    """Findings that the baseline holds, whether or not a waiver covers them too."""
+    waived: tuple[Finding, ...]
+    stale: tuple[Entry, ...]
+    """Entries that no longer match anything."""
+    expired: tuple[Waiver, ...]
+    expiring: tuple[Waiver, ...]
+    """Still in force, but not for longer than `NOTICE`."""
+    unused: tuple[Waiver, ...]
+    """In force, but covering no finding."""
+
+
+def judge(
+    findings: Iterable[Finding], baseline: Baseline, waivers: Sequence[Waiver], today: datetime.date
+) -> Judgement:
+    """Sort one gate's findings by whether they may stand.
+
+    Args:
+        findings: all findings of the gate, with fingerprints.
+        baseline: what the team has accepted.
+        waivers: those that name a rule of this gate.
+        today: the date that decides whether a waiver is in force.
+    """
+    findings = tuple(findings)
+    active = in_force(waivers, today)
+    covers = cover(active)
+    recorded = {entry.fingerprint for entry in baseline.entries}
+    new, accepted, waived = [], [], []
+    for finding in findings:
+        if finding.fingerprint in recorded:
+            accepted.append(finding)
+        elif covers(finding):
+            waived.append(finding)
+        else:
+            new.append(finding)
+    matched = {finding.fingerprint for finding in accepted}
+    return Judgement(
+        baseline=baseline,
+        new=tuple(new),
+        accepted=tuple(accepted),
+        waived=tuple(waived),
+        stale=tuple(entry for entry in baseline.entries if entry.fingerprint not in matched),
+        expired=tuple(waiver for waiver in waivers if has_expired(waiver, today)),
+        expiring=tuple(waiver for waiver in active if waiver.expires - today <= NOTICE),
+        unused=idle(active, findings),
+    )
+
+
+def update(judgement: Judgement) -> Baseline:
+    """The baseline less its stale entries. New findings never enter it, and waived ones neither."""
+    return _holding(judgement, judgement.accepted)
+
+
+def record_waived(judgement: Judgement) -> Baseline:
+    """Growth on purpose: the updated baseline and the findings that stand only because of a waiver."""
+    return _holding(judgement, (*judgement.accepted, *judgement.waived))
+
+
+def prune(judgement: Judgement, exists: Callable[[str], bool]) -> Baseline:
+    """The baseline less the stale entries of files that are gone; `exists` takes a path relative to the root."""
+    kept = (entry for entry in judgement.stale if exists(entry.path))
+    return _holding(judgement, (*judgement.accepted, *kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Rehomed:
+    """What `accept_moves` made of a judgement."""
+
+    baseline: Baseline
+    moves: tuple[Move[Finding], ...]
+    left: tuple[Finding, ...]
+    """New findings that no stale entry makes room for."""
+
+
+def accept_moves(judgement: Judgement) -> Rehomed:
+    """The updated baseline, with new findings in the place of stale entries of the same rule and subject.
+
+    Each new finding takes the place of one entry, so no total of a rule and subject grows.
+    """
+    pairing = pair(judgement.stale, judgement.new)
+    moved = (move.new for move in pairing.moves)
+    return Rehomed(_holding(judgement, (*judgement.accepted, *moved)), pairing.moves, pairing.appeared)
+
+
+def looks_moved(judgement: Judgement) -> bool:
+    """Whether there are new findings and `accept_moves` would leave none."""
+    return bool(judgement.new) and not pair(judgement.stale, judgement.new).appeared
+
+
+def _holding(judgement: Judgement, violations: Iterable[Violation]) -> Baseline:
+    return Baseline.of(judgement.baseline.gate, map(Entry.of, violations))

@@ -1,0 +1,114 @@
+"""What a judgement means: the verdict, the findings that fail the run, and the sentences for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzers.finding import Finding, Rule, identify
+from gates.baseline.compare import Verification
+from gates.baseline.entries import Baseline, Entry
+from gates.baseline.format import FIRST_ENTRY_LINE
+from gates.baseline.ratchet import Judgement, looks_moved
+from gates.baseline.rules import EXPIRED_WAIVER, GROWN_BASELINE, STALE_ENTRY, UNUSED_WAIVER
+from reports.report import Verdict
+
+if TYPE_CHECKING:
+    from gates.settings.model import Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where findings about waivers and entries stand; paths are POSIX, relative to the root."""
+
+    settings: str
+    baseline: str
+    line_of: Callable[[Waiver], int]
+    """The line of a waiver in the settings file; 0 where it is not known."""
+
+
+def verdict(judgement: Judgement, strict: bool = False) -> Verdict:
+    """One gate's verdict: undecided where nothing is wrong but that accepted violations may have moved."""
+    if judgement.expired or (strict and judgement.unused):
+        return Verdict.BROKEN
+    if judgement.new:
+        return Verdict.UNDECIDED if looks_moved(judgement) else Verdict.BROKEN
+    return Verdict.BROKEN if strict and judgement.stale else Verdict.CLEAN
+
+
+def failures(judgement: Judgement, files: Files, strict: bool = False) -> list[Finding]:
+    """What fails the run: new findings, expired waivers and, if strict, stale entries and unused waivers."""
+    own = [_expired(waiver, files) for waiver in judgement.expired]
+    if strict:
+        own += [_unused(waiver, files) for waiver in judgement.unused]
+        own += _about_entries(STALE_ENTRY, judgement.stale, "matches nothing any more", judgement.baseline, files)
+    return [*judgement.new, *identify(own)]
+
+
+def growth(verification: Verification, current: Baseline, files: Files) -> list[Finding]:
+    """The entries that fail `gates baseline verify`, as findings in the baseline file."""
+    fault = "is not in the baseline at the merge base"
+    return list(identify(_about_entries(GROWN_BASELINE, verification.grown, fault, current, files)))
+
+
+def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]:
+    """What a person should know and does not learn from the failures."""
+    said = []
+    if looks_moved(judgement):
+        said.append(
+            f"Each new finding of {judgement.baseline.gate} has the rule and subject of an entry that"
+            " matches nothing any more: if the code only moved, run `gates check --accept-moves`."
+        )
+    if judgement.stale and not strict:
+        said.append(
+            f"Less debt than recorded: {len(judgement.stale)} of {len(judgement.baseline.entries)} entries of"
+            f" {files.baseline} match nothing any more. Run `gates check --update` to lock that in."
+        )
+    if not strict:
+        said += [f"{_title(waiver)} covers nothing any more: delete it." for waiver in judgement.unused]
+    said += [f"{_title(waiver)} expires after {waiver.expires}." for waiver in judgement.expiring]
+    return said
+
+
+def _expired(waiver: Waiver, files: Files) -> Finding:
+    message = f"{_title(waiver)} expired after {waiver.expires}: {waiver.reason}"
+    return _about_waiver(EXPIRED_WAIVER, waiver, message, files)
+
+
+def _unused(waiver: Waiver, files: Files) -> Finding:
+    return _about_waiver(UNUSED_WAIVER, waiver, f"{_title(waiver)} covers nothing any more", files)
+
+
+def _title(waiver: Waiver) -> str:
+    return f"The waiver of {waiver.rule} in {waiver.scope} (owner: {waiver.owner})"
+
+
+def _about_waiver(rule: Rule, waiver: Waiver, message: str, files: Files) -> Finding:
+    return Finding(
+        rule=rule.code,
+        path=files.settings,
+        line=files.line_of(waiver),
+        column=0,
+        symbol="",
+        subject=f"{waiver.rule} {waiver.scope}",
+        message=message,
+        hint=rule.fix,
+    )
+
+
+def _about_entries(rule: Rule, entries: Iterable[Entry], fault: str, baseline: Baseline, files: Files) -> list[Finding]:
+    lines = {entry: line for line, entry in enumerate(baseline.entries, start=FIRST_ENTRY_LINE)}
+    return [
+        Finding(
+            rule=rule.code,
+            path=files.baseline,
+            line=lines[entry],
+            column=0,
+            symbol="",
+            subject=entry.title,
+            message=f"The entry {entry.title} {fault}",
+            hint=rule.fix,
+        )
+        for entry in entries
+    ]

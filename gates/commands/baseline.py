@@ -1,0 +1,144 @@
+"""`gates baseline`: what maintainers do with the accepted findings."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from analyzers.finding import Finding
+from analyzers.trees.git import file_at, merge_base
+from gates.baseline.compare import Diff, diff, verify
+from gates.baseline.entries import Baseline
+from gates.baseline.format import BaselineError, parse
+from gates.baseline.merge import merge_files
+from gates.baseline.ratchet import prune, update
+from gates.baseline.ratchet import record_waived as with_waived
+from gates.baseline.store import load, save
+from gates.baseline.verdict import growth
+from gates.commands.options import format_options, no_cache_option, root_option, settings_for
+from gates.commands.output import publish
+from gates.progress import terminal_progress
+from gates.registry import configured, gate
+from gates.reporting import compose, files_for, report_of, text_on_disk
+from gates.run import Run, Sources, baseline_file, open_cache, run
+from gates.settings.load import Loaded
+from reports.report import Verdict
+
+
+@click.group("baseline")
+def command() -> None:
+    """Refresh, verify, compare, merge and prune the baselines."""
+
+
+@command.command("refresh")
+@root_option
+@no_cache_option
+@click.option("--record-waived", is_flag=True, help="Also record the findings that waivers in force cover.")
+def refresh(root: Path | None, no_cache: bool, record_waived: bool) -> int:
+    """Bring every baseline up to date. It can only shrink, but for what --record-waived names."""
+    outcome = _run_all(settings_for(root), no_cache)
+    change = with_waived if record_waived else update
+    for result in outcome.results:
+        before, after = result.judgement.baseline, change(result.judgement)
+        save(result.baseline_file, after)
+        click.echo(f"{result.gate.name}: {len(before.entries)} entries before, {len(after.entries)} now")
+    report = report_of(outcome)
+    publish(replace(report, notes=()), "terminal", ())
+    return int(report.verdict)
+
+
+@command.command("prune")
+@root_option
+@no_cache_option
+def prune_gone(root: Path | None, no_cache: bool) -> None:
+    """Drop the entries of files that are gone; nothing else changes."""
+    outcome = _run_all(settings_for(root), no_cache)
+    present = frozenset(outcome.context.tree.paths)
+    for result in outcome.results:
+        before, after = result.judgement.baseline, prune(result.judgement, present.__contains__)
+        if len(after.entries) < len(before.entries):
+            save(result.baseline_file, after)
+        click.echo(f"{result.gate.name}: {len(before.entries) - len(after.entries)} entries dropped")
+
+
+@command.command("verify")
+@root_option
+@click.option("--base", metavar="REV", required=True, help="What HEAD is compared with, at their merge base.")
+@format_options
+def verify_growth(root: Path | None, base: str, format_: str, outputs: list[tuple[str, Path]]) -> int:
+    """Fail where a baseline holds more than at the merge base with REV, without a waiver."""
+    loaded = settings_for(root)
+    folder = loaded.file.parent
+    commit = merge_base(folder, base)
+    failing: list[Finding] = []
+    said = []
+    for name in configured(loaded.settings):
+        current = load(baseline_file(loaded, name), name)
+        files = files_for(loaded, name)
+        verification = verify(
+            _committed(folder, commit, files.baseline, name), current, loaded.settings.waivers, datetime.date.today()
+        )
+        failing += growth(verification, current, files)
+        if verification.adopted and current.entries:
+            said.append(f"{files.baseline} does not exist at {commit[:12]}: taken as the first one.")
+    verdict = Verdict.BROKEN if failing else Verdict.CLEAN
+    publish(compose(verdict, failing, said, lambda path: text_on_disk(folder / path)), format_, outputs)
+    return int(verdict)
+
+
+@command.command("diff")
+@root_option
+@click.option("--base", metavar="REV", default="HEAD", show_default=True, help="The revision to compare with.")
+def show_difference(root: Path | None, base: str) -> None:
+    """Show what the baselines on disk accept more and less than those at REV."""
+    loaded = settings_for(root)
+    folder = loaded.file.parent
+    for name in configured(loaded.settings):
+        path = files_for(loaded, name).baseline
+        old = _committed(folder, base, path, name) or Baseline(name)
+        found = diff(old, load(baseline_file(loaded, name), name))
+        for line in _difference_lines(path, found):
+            click.echo(line)
+
+
+@command.command("merge")
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("name", required=False, default="the baseline")
+def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> int:
+    """Merge THEIRS into OURS, given their common ancestor BASE: git's merge driver for baselines.
+
+    Set it up with `git config merge.gates-baseline.driver "gates baseline merge %O %A %B %P"` and a line
+    `baselines/*.json merge=gates-baseline` in .gitattributes.
+    """
+    try:
+        merge_files(base, ours, theirs, name)
+    except BaselineError as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    return 0
+
+
+def _run_all(loaded: Loaded, no_cache: bool) -> Run:
+    gates = [gate(name) for name in configured(loaded.settings)]
+    return run(loaded, gates, Sources(), cache=open_cache(not no_cache), progress=terminal_progress("reading"))
+
+
+def _committed(folder: Path, revision: str, path: str, name: str) -> Baseline | None:
+    content = file_at(folder, revision, path)
+    return None if content is None else parse(content, f"{path} at {revision[:12]}", name)
+
+
+def _difference_lines(path: str, found: Diff) -> Iterator[str]:
+    if not (found.added or found.removed or found.moved):
+        yield f"{path}: no difference"
+        return
+    yield f"{path}: {len(found.added)} added, {len(found.removed)} removed, {len(found.moved)} moved"
+    for sign, entries in (("+", found.added), ("-", found.removed)):
+        yield from (f"  {sign} {entry.title}" for entry in entries)
+    yield from (f"  > {move.old.title} -> {move.new.path}" for move in found.moved)

@@ -1,0 +1,98 @@
+"""What a tree looks like to somebody who has never seen it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from analyzers.globs import matcher
+from analyzers.layering.modules import Modules
+from gates.init.documents import Documents, detect_documents
+from gates.init.environment import Environment, EnvironmentSurvey
+from gates.init.layers import LayerGuess, LayerSurvey
+from gates.init.sizes import Sizes, SizeSurvey
+
+Read = Callable[[str], bytes | None]
+"""The bytes of one file; None when it cannot be read."""
+
+_FOREIGN_FOLDERS = ("third_party", "thirdparty", "3rdparty", "vendor", "vendored", "_vendor", "node_modules")
+_GENERATED = ("**/*_pb2.py", "**/*_pb2_grpc.py")
+_TEST_FOLDERS = ("test", "tests")
+
+
+@dataclass(frozen=True)
+class Detected:
+    """Everything that starting settings are made of."""
+
+    excluded: tuple[str, ...]
+    """Globs of what others wrote: vendored folders and generated modules."""
+    modules: int
+    """How many Python files there are, the excluded ones left out."""
+    packages: tuple[tuple[str, int], ...]
+    """Top-level packages and modules with the number of their files, largest first; tests left out."""
+    source_roots: tuple[str, ...]
+    tests: tuple[str, ...]
+    """Globs of folders that hold tests."""
+    sizes: Sizes
+    environment: Environment
+    layers: LayerGuess | None
+    documents: Documents
+
+
+def detect(paths: Iterable[str], read: Read) -> Detected:
+    """Look at a tree: its paths (POSIX, relative to its root), and the bytes of its Python files, each read once.
+
+    Nothing is parsed: what the bytes suggest is good enough for a guess that a person will read.
+    """
+    paths = [path for path in paths if _can_be_written_down(path)]
+    excluded = _excluded(paths)
+    covers = matcher(excluded)
+    own = [path for path in paths if not covers(path)]
+    modules = Modules(own)
+    tests = _folders_named(_TEST_FOLDERS, modules.paths)
+    packages = _packages(modules, tests)
+
+    sizes, environment = SizeSurvey(), EnvironmentSurvey()
+    layers = LayerSurvey(modules, packages[0][0]) if packages else None
+    for number, path in enumerate(modules.paths):
+        data = read(path) or b""
+        sizes.add(data)
+        environment.add(path, data)
+        if layers is not None:
+            layers.add(number, data)
+    return Detected(
+        excluded=excluded,
+        modules=len(modules),
+        packages=packages,
+        source_roots=tuple(root or "." for root in modules.roots),
+        tests=tests,
+        sizes=sizes.result(),
+        environment=environment.result({name for name, _ in packages}),
+        layers=layers.guess() if layers is not None else None,
+        documents=detect_documents(own, read),
+    )
+
+
+def _can_be_written_down(path: str) -> bool:
+    """Whether a settings file, which is UTF-8, can name the path."""
+    return path.isprintable()
+
+
+def _excluded(paths: Sequence[str]) -> tuple[str, ...]:
+    generated = tuple(glob for glob in _GENERATED if any(map(matcher([glob]), paths)))
+    judged = [path for path in paths if path.endswith((".py", ".md"))]
+    return _folders_named(_FOREIGN_FOLDERS, judged) + generated
+
+
+def _packages(modules: Modules, tests: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    is_test = matcher(tests)
+    names = [name for name, path in zip(modules.names, modules.paths, strict=True) if not is_test(path)]
+    tops = Counter(name.partition(".")[0] for name in names)
+    return tuple((top, files) for top, files in tops.most_common() if top.isidentifier())
+
+
+def _folders_named(names: Iterable[str], paths: Iterable[str]) -> tuple[str, ...]:
+    """A glob for each of the names that some folder of the tree has."""
+    present = {part for path in paths for part in path.split("/")[:-1]}
+    return tuple(f"**/{name}" for name in names if name in present)

@@ -1,0 +1,98 @@
+"""A run -> its report: the failures of all gates together, and what a person should be told besides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from analyzers.decoding import decode
+from analyzers.finding import Finding
+from gates import __version__
+from gates.baseline.verdict import Files, failures, notes
+from gates.registry import all_rules
+from gates.run import GateResult, Run, baseline_file
+from gates.settings.load import Loaded
+from gates.settings.model import Waiver
+from reports.report import GateSummary, Report, Verdict
+
+
+def report_of(run: Run, *, strict: bool = False) -> Report:
+    """The verdict on a run whose baselines stay as they are."""
+    failing, said = [], list(run.context.tree.notes)
+    for result in run.results:
+        files = files_for(run.context.loaded, result.gate.name)
+        failing += failures(result.judgement, files, strict)
+        if not run.partial:
+            said += notes(result.judgement, files, strict)
+    return report_on(run, Verdict.BROKEN if failing else Verdict.CLEAN, failing, said)
+
+
+def report_on(run: Run, verdict: Verdict, failing: Iterable[Finding], said: Iterable[str]) -> Report:
+    """A report on `run`, however its verdict came about."""
+    return replace(
+        compose(verdict, failing, said, lambda path: _text(run, path)),
+        gates=tuple(_summary(result) for result in run.results),
+        seconds=run.seconds,
+    )
+
+
+def compose(
+    verdict: Verdict, failing: Iterable[Finding], said: Iterable[str], text_of: Callable[[str], str | None]
+) -> Report:
+    """A report of findings. One that several gates share is told once, and so is a sentence."""
+    distinct = {(finding.path, finding.fingerprint): finding for finding in failing}
+    findings = tuple(sorted(distinct.values(), key=lambda finding: (finding[1:4], finding.rule)))
+    rules = all_rules()
+    return Report(
+        version=__version__,
+        verdict=verdict,
+        findings=findings,
+        gates=(),
+        notes=tuple(dict.fromkeys(said)),
+        rules={finding.rule: rules[finding.rule] for finding in findings},
+        text_of=text_of,
+        seconds=0.0,
+    )
+
+
+def files_for(loaded: Loaded, gate: str) -> Files:
+    """Where findings about this gate's waivers and entries stand."""
+    waivers = loaded.settings.waivers
+
+    def line_of(waiver: Waiver) -> int:
+        return loaded.source.mistake(("waivers", waivers.index(waiver)), "").line
+
+    baseline = os.path.relpath(baseline_file(loaded, gate), loaded.file.parent)
+    return Files(loaded.file.name, Path(baseline).as_posix(), line_of)
+
+
+def _summary(result: GateResult) -> GateSummary:
+    judgement = result.judgement
+    return GateSummary(
+        name=result.gate.name,
+        files=result.files,
+        new=len(judgement.new),
+        accepted=len(judgement.accepted),
+        waived=len(judgement.waived),
+        stale=len(judgement.stale),
+        rules=frozenset(rule.code for rule in result.gate.rules),
+    )
+
+
+def _text(run: Run, path: str) -> str | None:
+    """Of the analysed tree where it has the file; settings and baselines come from the disk."""
+    data = run.context.tree.read(path) if path in run.context.tree.paths else None
+    if data is None:
+        return text_on_disk(run.context.loaded.file.parent / path)
+    text = decode(path, data)
+    return text if isinstance(text, str) else None
+
+
+def text_on_disk(file: Path) -> str | None:
+    try:
+        text = decode(file.name, file.read_bytes())
+    except OSError:
+        return None
+    return text if isinstance(text, str) else None

@@ -1,0 +1,143 @@
+"""Find and read the settings of a tree: gates.toml, or `[tool.gates]` in pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from os.path import isfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gates.settings.errors import Mistake, SettingsError, spell
+from gates.settings.lines import Key, key_lines, line_of
+
+if TYPE_CHECKING:
+    from gates.settings.model import Settings
+
+_GATES_HEADER = re.compile(rb"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*gates\b", re.MULTILINE)
+_TOML_POSITION = re.compile(r"at line (\d+)")
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """A settings file's text, and where its keys stand."""
+
+    path: Path
+    prefix: str
+    """What the suite's tables are below: "tool.gates" in pyproject.toml, nothing in gates.toml."""
+    text: str
+
+    def mistake(self, key: Key, message: str, nearest: str = "") -> Mistake:
+        """Place a mistake; `key` starts below the prefix: `("layering", "layers", 0, "order", 2)`."""
+        full = (*self.root_key, *key)
+        return Mistake(spell(full), line_of(full, self._lines), message, nearest)
+
+    @property
+    def root_key(self) -> tuple[str, ...]:
+        return tuple(self.prefix.split(".")) if self.prefix else ()
+
+    @cached_property
+    def _lines(self) -> dict[Key, int]:
+        return key_lines(self.text)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A tree's settings and the file that they come from."""
+
+    settings: Settings
+    source: SettingsFile
+
+    @property
+    def file(self) -> Path:
+        return self.source.path
+
+    @property
+    def prefix(self) -> str:
+        return self.source.prefix
+
+    def error(self, key: Key, message: str, nearest: str = "") -> SettingsError:
+        """The error for a value that reads well but makes no sense for this tree: a layer without modules."""
+        return SettingsError(self.file, [self.source.mistake(key, message, nearest)])
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest folder, from `start` upwards, that holds settings."""
+    start = start.resolve()
+    folders = [start, *start.parents] if start.is_dir() else list(start.parents)
+    return next((folder for folder in folders if settings_file(folder)), None)
+
+
+def settings_file(folder: Path) -> Path | None:
+    """The file that holds a folder's settings. gates.toml wins over pyproject.toml."""
+    own, shared = folder / "gates.toml", folder / "pyproject.toml"
+    if isfile(own):
+        return own
+    return shared if isfile(shared) and _has_gates_table(shared) else None
+
+
+def load(root: Path, codes: Collection[str] | None = None) -> Loaded:
+    """Read the settings of a folder. A waiver may only name one of `codes`, where they are given.
+
+    Raises SettingsError with everything that is wrong.
+    """
+    from gates.settings.validation import InvalidSettingsError, validate
+
+    path = settings_file(root)
+    if path is None:
+        raise SettingsError(
+            root, [Mistake("", 0, "no settings: neither gates.toml nor [tool.gates] in pyproject.toml")]
+        )
+    source = SettingsFile(path, "tool.gates" if path.name == "pyproject.toml" else "", _read(path))
+    try:
+        return Loaded(validate(_root_table(source), codes), source)
+    except InvalidSettingsError as error:
+        raise SettingsError(path, [source.mistake(*complaint) for complaint in error.complaints]) from None
+
+
+def _has_gates_table(pyproject: Path) -> bool:
+    """Whether a pyproject.toml holds settings. One that is broken counts if it tries to: `load` says why."""
+    try:
+        data = pyproject.read_bytes()
+    except OSError:
+        return False
+    if b"gates" not in data:
+        return False
+    try:
+        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool")
+    except (ValueError, RecursionError):
+        return _GATES_HEADER.search(data) is not None
+    return isinstance(tool, dict) and "gates" in tool
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise SettingsError(path, [Mistake("", line, f"not UTF-8: {error.reason}")]) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SettingsError(path, [Mistake("", 0, f"cannot be read: {reason}")]) from None
+
+
+def _root_table(source: SettingsFile) -> dict[str, Any]:
+    try:
+        table: Any = tomllib.loads(source.text)
+    except RecursionError:
+        raise SettingsError(source.path, [Mistake("", 0, "is nested too deeply")]) from None
+    except ValueError as error:
+        position = _TOML_POSITION.search(str(error))
+        line = int(position[1]) if position else 0
+        raise SettingsError(source.path, [Mistake("", line, f"not valid TOML: {error}")]) from None
+    if not source.prefix and "tool" in table:
+        message = "in gates.toml the tables stand without the prefix [tool.gates]"
+        raise SettingsError(source.path, [source.mistake(("tool",), message)])
+    for name in source.root_key:
+        table = table[name]
+    if not isinstance(table, dict):
+        raise SettingsError(source.path, [source.mistake((), "must be a table")])
+    return table

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.cache import Fact, FactCache
+from analyzers.facts import FactBase, Need
+from analyzers.source import Source
+from analyzers.trees.tree import blob_digest
+from analyzers.trees.working import WorkingTree
+
+
+@dataclass(frozen=True)
+class Length:
+    """A fact that is easy to foresee."""
+
+    kind: str = "length@1"
+
+    def extract(self, source: Source) -> Any:
+        return [len(source.text)]
+
+
+def facts_of(root: Path, cache: FactCache | None = None, suffix: str = "") -> FactBase:
+    tree = WorkingTree(root)
+    base = FactBase(tree, cache)
+    base.gather([Need(Length(), [path for path in tree.paths if path.endswith(suffix)])])
+    return base
+
+
+def test_every_readable_file_has_its_fact(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("four")
+    (tmp_path / "b.md").write_bytes(b"\xff")
+    (tmp_path / "c.py").write_text("def broken(:\n")
+
+    base = facts_of(tmp_path)
+
+    assert base.of(Length()) == {"a.md": [4], "c.py": [13]}
+    assert {path: problem.rule for path, problem in base.problems.items()} == {"b.md": "SRC003", "c.py": "SRC002"}
+
+
+def test_a_known_content_is_not_extracted_again(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("four")
+    cache = FactCache(tmp_path / "cache" / "facts.sqlite")
+    facts_of(tmp_path, cache, ".md")
+    cache.store([Fact(blob_digest(b"four"), "length@1", "[99]")])
+
+    assert facts_of(tmp_path, cache, ".md").of(Length()) == {"a.md": [99]}
+
+
+def test_a_stored_value_that_is_no_json_is_extracted_again(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("four")
+    cache = FactCache(tmp_path / "cache" / "facts.sqlite")
+    facts_of(tmp_path, cache, ".md")
+    cache.store([Fact(blob_digest(b"four"), "length@1", "[9")])
+
+    assert facts_of(tmp_path, cache, ".md").of(Length()) == {"a.md": [4]}
+
+
+def test_a_problem_is_reported_on_every_run(tmp_path: Path) -> None:
+    (tmp_path / "c.py").write_text("def broken(:\n")
+    cache = FactCache(tmp_path / "cache" / "facts.sqlite")
+
+    assert facts_of(tmp_path, cache, ".py").problems == facts_of(tmp_path, cache, ".py").problems != {}
+
+
+def test_many_files_are_read_in_parallel_with_the_same_result(tmp_path: Path) -> None:
+    for number in range(450):
+        (tmp_path / f"m{number}.py").write_text("x = 1\n" * number)
+    (tmp_path / "broken.py").write_text("x = (\n")
+    seen: list[tuple[int, int]] = []
+    tree = WorkingTree(tmp_path)
+    base = FactBase(tree)
+
+    base.gather([Need(Length(), tree.paths)], lambda done, total: seen.append((done, total)))
+
+    assert base.of(Length()) == {**{f"m{n}.py": [6 * n] for n in range(450)}, "broken.py": [6]}
+    assert base.problems.keys() == {"broken.py"}
+    assert seen[-1] == (451, 451)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"x = 1\r\ny = 2\r\n", b"x = '" + b"a" * 5_000_000 + b"'\n"])
+def test_unusual_but_valid_files_have_no_problem(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(content)
+
+    base = facts_of(tmp_path)
+
+    assert base.problems == {}
+    assert json.dumps(base.of(Length())) == json.dumps(
+        {"a.py": [len(content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n"))]}
+    )

@@ -1,0 +1,14 @@
+"""Fixtures of every test: a git that no configuration of the machine reaches, and a cache of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("xdg-cache")))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for variable in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)

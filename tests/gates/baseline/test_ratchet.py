@@ -1,0 +1,148 @@
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+from violations import GATE, TODAY, baselines, found, holding, repeatable, site, site_lists, sites, waiver
+
+from gates.baseline.entries import Baseline
+from gates.baseline.ratchet import accept_moves, judge, looks_moved, prune, record_waived, update
+
+
+def judged(findings, baseline, *waivers):
+    return judge(findings, baseline, waivers, TODAY)
+
+
+def totals(violations):
+    return Counter((violation.rule, violation.subject) for violation in violations)
+
+
+def fingerprints(violations):
+    return {violation.fingerprint for violation in violations}
+
+
+@repeatable
+@given(site_lists, baselines, st.data())
+def test_moved_lines_change_nothing(before, baseline, data):
+    after = [
+        finding._replace(line=data.draw(st.integers(1, 99)), column=data.draw(st.integers(0, 9))) for finding in before
+    ]
+    old, new = judged(found(*before), baseline), judged(found(*after), baseline)
+    assert fingerprints(new.new) == fingerprints(old.new)
+    assert new.stale == old.stale
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_every_finding_and_every_entry_is_told_once(findings, baseline):
+    judgement = judged(found(*findings), baseline, waiver())
+    told = (*judgement.new, *judgement.accepted, *judgement.waived)
+    assert sorted(fingerprints(told)) == sorted(finding.fingerprint for finding in found(*findings))
+    entries = fingerprints(judgement.accepted) | fingerprints(judgement.stale)
+    assert entries == fingerprints(baseline.entries)
+
+
+@repeatable
+@given(st.lists(sites, min_size=1, max_size=8), sites, st.data())
+def test_swapping_one_violation_for_another_is_a_new_violation(accepted, other, data):
+    index = data.draw(st.integers(0, len(accepted) - 1))
+    if Counter(map(_identity, accepted))[_identity(other)] == 0:
+        swapped = [*accepted[:index], other, *accepted[index + 1 :]]
+        assert judged(found(*swapped), holding(*accepted)).new
+
+
+def _identity(finding):
+    return finding.rule, finding.path, finding.symbol, finding.subject
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_update_never_grows_a_baseline(findings, baseline):
+    updated = update(judged(found(*findings), baseline, waiver()))
+    assert set(updated.entries) <= set(baseline.entries)
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_update_locks_in_every_reduction_and_accepts_nothing(findings, baseline):
+    before = judged(found(*findings), baseline)
+    after = judged(found(*findings), update(before))
+    assert after.stale == ()
+    assert after.new == before.new
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_accepting_moves_never_grows_a_total(findings, baseline):
+    rehomed = accept_moves(judged(found(*findings), baseline))
+    assert totals(rehomed.baseline.entries) <= totals(baseline.entries)
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_accepting_moves_leaves_only_what_would_grow_a_total(findings, baseline):
+    rehomed = accept_moves(judged(found(*findings), baseline))
+    assert totals(rehomed.left) == totals(findings) - totals(baseline.entries)
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_after_accepting_moves_only_what_was_left_is_new(findings, baseline):
+    rehomed = accept_moves(judged(found(*findings), baseline))
+    after = judged(found(*findings), rehomed.baseline)
+    assert Counter(map(_identity, after.new)) == Counter(map(_identity, rehomed.left))
+    assert after.stale == ()
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_it_looks_moved_exactly_when_accepting_moves_would_settle_it(findings, baseline):
+    judgement = judged(found(*findings), baseline)
+    assert looks_moved(judgement) == (judgement.new != () and accept_moves(judgement).left == ())
+
+
+def test_a_waived_finding_is_not_new_and_never_updated_into_the_baseline():
+    judgement = judged(found(site("a.py"), site("b.py")), Baseline(GATE), waiver(scope="a.py"))
+    assert judgement.waived == found(site("a.py"))
+    assert judgement.new == found(site("b.py"))
+    assert update(judgement) == Baseline(GATE)
+
+
+def test_recording_waived_findings_takes_them_in_and_new_ones_not():
+    judgement = judged(found(site("a.py"), site("b.py"), site("c.py")), holding(site("c.py"), site("d.py")), waiver())
+    assert record_waived(judgement) == holding(site("a.py"), site("c.py"))
+
+
+def test_recorded_findings_are_accepted_and_their_waiver_is_still_in_use():
+    findings = found(site("a.py"))
+    judgement = judged(findings, record_waived(judged(findings, Baseline(GATE), waiver())), waiver())
+    assert judgement.accepted == findings
+    assert judgement.unused == ()
+
+
+def test_an_expired_waiver_covers_nothing():
+    judgement = judged(found(site("a.py")), Baseline(GATE), waiver(days=-1))
+    assert judgement.expired == (waiver(days=-1),)
+    assert judgement.new == found(site("a.py"))
+    assert judgement.unused == ()
+
+
+def test_a_waiver_near_its_end_is_announced():
+    near, far = waiver(days=14), waiver(days=15)
+    assert judged(found(site("a.py")), Baseline(GATE), near, far).expiring == (near,)
+
+
+def test_a_waiver_that_covers_nothing_is_unused():
+    idle = waiver(scope="gone/**")
+    assert judged(found(site("a.py")), Baseline(GATE), idle, waiver()).unused == (idle,)
+
+
+def test_pruning_drops_only_the_stale_entries_of_files_that_are_gone():
+    baseline = holding(site("a.py"), site("a.py", "triton"), site("gone.py"), site("b.py", "triton"))
+    judgement = judged(found(site("a.py")), baseline)
+    pruned = prune(judgement, {"a.py", "b.py"}.__contains__)
+    assert pruned == holding(site("a.py"), site("a.py", "triton"), site("b.py", "triton"))
+
+
+def test_pruning_keeps_an_entry_whose_finding_is_about_a_missing_file():
+    baseline = holding(site("gone.md"))
+    assert prune(judged(found(site("gone.md")), baseline), lambda path: False) == baseline

@@ -1,0 +1,107 @@
+import pytest
+from violations import TODAY, found, holding, site, waiver
+
+from gates.baseline.compare import verify
+from gates.baseline.format import render
+from gates.baseline.ratchet import judge
+from gates.baseline.rules import RULES
+from gates.baseline.verdict import Files, failures, growth, notes, verdict
+from reports.report import Verdict
+
+FILES = Files("gates.toml", "baselines/layering.json", lambda waiver: 7)
+
+
+def judged(findings, accepted, *waivers):
+    return judge(found(*findings), holding(*accepted), waivers, TODAY)
+
+
+ACCEPTED = judged([site("a.py")], [site("a.py")])
+NEW = judged([site("a.py"), site("b.py")], [site("a.py")])
+MOVED = judged([site("b.py")], [site("a.py")])
+STALE = judged([site("a.py")], [site("a.py"), site("b.py"), site("c.py", "triton")])
+EXPIRED = judged([], [], waiver(days=-1))
+UNUSED = judged([], [], waiver())
+EXPIRED_AND_MOVED = judged([site("b.py")], [site("a.py")], waiver(days=-1, scope="z.py"))
+MOVED_AND_NEW = judged([site("b.py"), site("b.py", "triton")], [site("a.py")])
+
+
+@pytest.mark.parametrize(
+    ("judgement", "expected", "if_strict"),
+    [
+        (ACCEPTED, Verdict.CLEAN, Verdict.CLEAN),
+        (NEW, Verdict.BROKEN, Verdict.BROKEN),
+        (MOVED, Verdict.UNDECIDED, Verdict.UNDECIDED),
+        (MOVED_AND_NEW, Verdict.BROKEN, Verdict.BROKEN),
+        (STALE, Verdict.CLEAN, Verdict.BROKEN),
+        (EXPIRED, Verdict.BROKEN, Verdict.BROKEN),
+        (UNUSED, Verdict.CLEAN, Verdict.BROKEN),
+        (EXPIRED_AND_MOVED, Verdict.BROKEN, Verdict.BROKEN),
+    ],
+)
+def test_the_verdict(judgement, expected, if_strict):
+    assert (verdict(judgement), verdict(judgement, strict=True)) == (expected, if_strict)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("judgement", [ACCEPTED, NEW, MOVED, STALE, EXPIRED, UNUSED, MOVED_AND_NEW])
+def test_a_verdict_is_clean_exactly_when_nothing_fails(judgement, strict):
+    assert (verdict(judgement, strict) is Verdict.CLEAN) == (not failures(judgement, FILES, strict))
+
+
+def test_an_expired_waiver_fails_in_the_settings_file_with_all_that_it_says():
+    (finding,) = failures(EXPIRED, FILES)
+    assert (finding.rule, finding.path, finding.line) == ("BAS001", "gates.toml", 7)
+    assert all(part in finding.message for part in ("ana", "until the release", "2026-03-09", "LAY003", "a.py"))
+
+
+def test_a_stale_entry_fails_on_its_line_of_the_baseline():
+    stale = failures(STALE, FILES, strict=True)
+    lines = render(STALE.baseline).decode().splitlines()
+    assert {finding.rule for finding in stale} == {"BAS002"}
+    assert ['"b.py"' in lines[stale[0].line - 1], '"c.py"' in lines[stale[1].line - 1]] == [True, True]
+
+
+def test_an_unused_waiver_fails_if_strict():
+    assert [finding.rule for finding in failures(UNUSED, FILES, strict=True)] == ["BAS003"]
+
+
+def test_growth_fails_on_the_line_of_the_entry():
+    current = holding(site("a.py"), site("b.py"))
+    (finding,) = growth(verify(holding(site("a.py")), current, [], TODAY), current, FILES)
+    assert (finding.rule, finding.path) == ("BAS004", "baselines/layering.json")
+    assert '"b.py"' in render(current).decode().splitlines()[finding.line - 1]
+
+
+def test_every_failure_has_a_fingerprint_and_a_rule_with_a_page():
+    codes = {rule.code for rule in RULES} | {"LAY003"}
+    for judgement in (NEW, STALE, EXPIRED, UNUSED):
+        for finding in failures(judgement, FILES, strict=True):
+            assert finding.fingerprint
+            assert finding.rule in codes
+
+
+@pytest.mark.parametrize(
+    ("judgement", "said"),
+    [
+        (MOVED, "gates check --accept-moves"),
+        (STALE, "2 of 3 entries of baselines/layering.json match nothing any more"),
+        (UNUSED, "covers nothing any more: delete it"),
+        (judged([site("a.py")], [], waiver(days=3)), "expires after 2026-03-13"),
+    ],
+)
+def test_notes_say_what_fails_nothing(judgement, said):
+    assert any(said in note for note in notes(judgement, FILES))
+
+
+@pytest.mark.parametrize("judgement", [ACCEPTED, NEW, EXPIRED])
+def test_there_is_nothing_to_note_where_all_is_said(judgement):
+    assert notes(judgement, FILES) == []
+
+
+@pytest.mark.parametrize("judgement", [STALE, UNUSED])
+def test_what_fails_if_strict_is_not_noted_too(judgement):
+    assert notes(judgement, FILES, strict=True) == []
+
+
+def test_rules_are_told_apart_by_code_and_name():
+    assert len({rule.code for rule in RULES} | {rule.name for rule in RULES}) == 2 * len(RULES)

@@ -1,0 +1,93 @@
+"""docs/settings.md says what the models say: every key, its default, and examples that load."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gates.settings.load import load
+from gates.settings.model import Settings
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "settings.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^## (?:The (root) table|`(\[.+\])`)$")
+ROW = re.compile(r"^\| `([a-z-]+)` \| .+? \| (required|unset|`[^|]+`) \| .+ \|$")
+
+
+def default_of(field: FieldInfo) -> str:
+    """A field's default, as the document writes it."""
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None:
+        return "unset"
+    return "`{}`" if isinstance(value, BaseModel) else f"`{json.dumps(value)}`"
+
+
+def table_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that a field holds, in whatever container."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(table_in, get_args(annotation))), None)
+
+
+def tables(model: type[BaseModel], name: str = "root") -> dict[str, dict[str, str]]:
+    """Heading -> key -> default, for a table and all those below it."""
+    found = {name: {field.alias or "": default_of(field) for field in model.model_fields.values()}}
+    above = "" if name == "root" else name.strip("[]") + "."
+    for field in model.model_fields.values():
+        inner = table_in(field.annotation)
+        if inner is None:
+            continue
+        below = f"{above}{field.alias}"
+        kind = str(field.annotation)
+        if kind.startswith("tuple"):
+            below = f"[[{below}]]"
+        elif kind.startswith("dict"):
+            below = f'[{below}."FOLDER"]'
+        else:
+            below = f"[{below}]"
+        found |= tables(inner, below)
+    return found
+
+
+def documented() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    keys: dict[str, str] = {}
+    for line in DOCUMENT.splitlines():
+        if heading := HEADING.match(line):
+            keys = found.setdefault(heading[1] or heading[2], {})
+        elif row := ROW.match(line):
+            keys[row[1]] = row[2]
+    return found
+
+
+def test_every_table_and_key_is_documented_with_its_default_and_no_other() -> None:
+    assert documented() == tables(Settings)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_loads(example: str, tmp_path: Path) -> None:
+    name = "pyproject.toml" if "[tool.gates]" in example else "gates.toml"
+    (tmp_path / name).write_text(example, encoding="utf-8")
+    assert load(tmp_path, codes={"LAY101"}).settings != Settings()
+
+
+def test_every_table_has_an_example() -> None:
+    for heading in tables(Settings):
+        section = heading.replace('"FOLDER"', "")
+        assert heading == "root" or any(section.rstrip("]") in example for example in EXAMPLES), heading
+
+
+def test_the_error_that_is_shown_is_the_error_that_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gates.toml").write_text("\n\n\n\n\n[layering.shape]\nmax-function-line = 60\n")
+    with pytest.raises(Exception, match="unknown key") as caught:
+        load(tmp_path)
+    assert f"error: {caught.value}\n" in DOCUMENT

@@ -1,0 +1,114 @@
+"""The published hooks, run by the real pre-commit in a repository that only knows this one's address."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOOKS = ("gates check", "gates layering", "gates docs")
+
+SETTINGS = """\
+[docs]
+maintained = ["README.md"]
+
+[[layering.layers]]
+name = "shop"
+within = "shop"
+order = ["counter", "store"]
+"""
+
+BROKEN = {
+    "README.md": "# Shop\n\nRead [the guide](GUIDE.md).\n",
+    "shop/store.py": "from shop import counter\n",
+}
+FIXED = {
+    "README.md": "# Shop\n\nRead [the counter](shop/counter.py).\n",
+    "shop/store.py": "from shop import shelf\n",
+}
+COMMON = {
+    "gates.toml": SETTINGS,
+    "shop/__init__.py": "",
+    "shop/counter.py": "from shop import store\n",
+    "shop/shelf.py": "",
+}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]
+    return subprocess.run([*command, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def commit_all(folder: Path) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "as it stands")
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This checkout as it stands, committed to a repository of its own: what a clone of the next commit holds."""
+    folder = tmp_path_factory.mktemp("published")
+    for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
+        if name and (ROOT / name).is_file():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+    commit_all(folder)
+    return folder
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    folder = tmp_path / "scratch"
+    write(folder, COMMON)
+    return folder
+
+
+def try_hooks(published: Path, scratch: Path) -> subprocess.CompletedProcess[str]:
+    commit_all(scratch)
+    home = scratch.parent
+    return subprocess.run(
+        [sys.executable, "-m", "pre_commit", "try-repo", str(published), "--all-files", "--color=never"],
+        cwd=scratch,
+        env={**os.environ, "PRE_COMMIT_HOME": str(home / "pre-commit"), "XDG_CACHE_HOME": str(home / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def verdicts(output: str) -> dict[str, str]:
+    """What pre-commit printed after the dots behind each hook's name."""
+    lines = [line for line in output.splitlines() if line.startswith(HOOKS)]
+    return {line.partition("...")[0]: line.rpartition(".")[2] for line in lines}
+
+
+def test_the_hooks_fail_on_a_broken_tree(published: Path, scratch: Path) -> None:
+    write(scratch, BROKEN)
+
+    result = try_hooks(published, scratch)
+
+    assert verdicts(result.stdout) == dict.fromkeys(HOOKS, "Failed"), result.stdout + result.stderr
+    assert "README.md:3:6" in result.stdout
+    assert "shop/store.py:1" in result.stdout
+
+
+def test_the_hooks_pass_on_the_tree_put_right(published: Path, scratch: Path) -> None:
+    write(scratch, FIXED)
+
+    result = try_hooks(published, scratch)
+
+    assert verdicts(result.stdout) == dict.fromkeys(HOOKS, "Passed"), result.stdout + result.stderr

@@ -89,8 +89,7 @@ class FactBase:
         missing: dict[str, list[Extractor]] = {path: [] for path in paths if path not in read}
         for need in needs:
             known = self._facts.setdefault(need.extractor.kind, {})
-            fetched = self._remembered(need.extractor.kind, (path for path in need.paths if path not in known))
-            known.update((path, json.loads(value)) for path, value in fetched.items())
+            known.update(self._remembered(need.extractor.kind, (path for path in need.paths if path not in known)))
             for path in need.paths:
                 if path not in known or path not in read:
                     missing.setdefault(path, []).append(need.extractor)

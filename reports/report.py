@@ -32,6 +32,8 @@ class GateSummary:
     waived: int
     stale: int
     """Baseline entries that no longer match anything."""
+    rules: frozenset[str] = frozenset()
+    """Codes of the rules that this gate decides. A finding of no gate's rule concerns the tree itself."""
 
 
 @dataclass(frozen=True, slots=True)

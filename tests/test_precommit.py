@@ -70,6 +70,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def pip_cache() -> str:
+    """The user's own, asked for before any test sets XDG_CACHE_HOME: nothing is to be downloaded twice."""
+    return subprocess.check_output([sys.executable, "-m", "pip", "cache", "dir"], text=True).strip()
+
+
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
     folder = tmp_path / "scratch"
@@ -77,13 +83,18 @@ def scratch(tmp_path: Path) -> Path:
     return folder
 
 
-def try_hooks(published: Path, scratch: Path) -> subprocess.CompletedProcess[str]:
+def try_hooks(published: Path, scratch: Path, pip_cache: str) -> subprocess.CompletedProcess[str]:
     commit_all(scratch)
-    home = scratch.parent
     return subprocess.run(
         [sys.executable, "-m", "pre_commit", "try-repo", str(published), "--all-files", "--color=never"],
         cwd=scratch,
-        env={**os.environ, "PRE_COMMIT_HOME": str(home / "pre-commit"), "XDG_CACHE_HOME": str(home / "cache")},
+        env={
+            **os.environ,
+            "PRE_COMMIT_HOME": str(scratch.parent / "pre-commit"),
+            "PIP_CACHE_DIR": pip_cache,
+            # Each call installs the suite anew; compiling all of its dependencies would take most of the time.
+            "PIP_COMPILE": "0",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -96,19 +107,19 @@ def verdicts(output: str) -> dict[str, str]:
     return {line.partition("...")[0]: line.rpartition(".")[2] for line in lines}
 
 
-def test_the_hooks_fail_on_a_broken_tree(published: Path, scratch: Path) -> None:
+def test_the_hooks_fail_on_a_broken_tree(published: Path, scratch: Path, pip_cache: str) -> None:
     write(scratch, BROKEN)
 
-    result = try_hooks(published, scratch)
+    result = try_hooks(published, scratch, pip_cache)
 
     assert verdicts(result.stdout) == dict.fromkeys(HOOKS, "Failed"), result.stdout + result.stderr
     assert "README.md:3:6" in result.stdout
     assert "shop/store.py:1" in result.stdout
 
 
-def test_the_hooks_pass_on_the_tree_put_right(published: Path, scratch: Path) -> None:
+def test_the_hooks_pass_on_the_tree_put_right(published: Path, scratch: Path, pip_cache: str) -> None:
     write(scratch, FIXED)
 
-    result = try_hooks(published, scratch)
+    result = try_hooks(published, scratch, pip_cache)
 
     assert verdicts(result.stdout) == dict.fromkeys(HOOKS, "Passed"), result.stdout + result.stderr

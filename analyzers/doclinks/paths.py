@@ -6,6 +6,9 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from typing import TypeVar
+
+_Key = TypeVar("_Key", str, tuple[str, str])
 
 CLOSE = 0.8
 """How similar (difflib's ratio) two names are when one is taken for a misspelling of the other."""
@@ -13,8 +16,11 @@ CLOSE = 0.8
 NEAR = 0.6
 """How similar they are when one is worth a mention."""
 
-_COMPARISONS = 50_000
-"""Names compared in one run before it stops suggesting: a broken tree costs seconds, not hours."""
+_COMPARISONS = 10_000
+"""Names compared in one run before it stops suggesting: a broken tree costs a second more, not an hour."""
+
+_LONGEST = 200
+"""Characters of a name that is still compared."""
 
 
 class PathIndex:
@@ -38,19 +44,25 @@ class PathIndex:
 
     def close_to(self, path: str, similarity: float = CLOSE) -> list[str]:
         """Existing paths that a link to `path` may have meant, the likeliest first: the same name elsewhere, a
-        similar name in the same folder."""
+        similar name of the same type in the same folder."""
         folder, name = posixpath.split(path)
         elsewhere = self._by_name.get(name, [])
         nearest = sorted(elsewhere, key=lambda other: (-_shared(other, path), len(other), other))
-        similar = self.close_names(name, self._names_in.get(folder, []), similarity)
-        return list(dict.fromkeys([*nearest, *(posixpath.join(folder, other) for other in similar)]))
+        stem, suffix = posixpath.splitext(name)
+        similar = self.close_names(stem, self._stems_in.get((folder, suffix), []), similarity)
+        return list(dict.fromkeys([*nearest, *(posixpath.join(folder, other + suffix) for other in similar)]))
 
     def close_names(self, name: str, names: Sequence[str], similarity: float = CLOSE) -> list[str]:
-        """The names that `name` may be a misspelling of, the most similar first; none once the work is too much."""
-        if not name or len(names) > self._comparisons:
+        """The names that `name` may be a misspelling of, the most similar first; none once the work is too much.
+
+        Numbers are no misspellings: `step-3` does not mean `step-2`.
+        """
+        if not 0 < len(name) <= _LONGEST or len(names) > self._comparisons:
             return []
         self._comparisons -= len(names)
-        return get_close_matches(name, names, n=2, cutoff=similarity)
+        numbers = _digits(name)
+        candidates = [other for other in names if _digits(other) == numbers]
+        return get_close_matches(name, candidates, n=2, cutoff=similarity)
 
     @cached_property
     def _by_lower_case(self) -> dict[str, list[str]]:
@@ -61,16 +73,24 @@ class PathIndex:
         return _grouped((posixpath.basename(path), path) for path in self.files)
 
     @cached_property
-    def _names_in(self) -> dict[str, list[str]]:
-        named = (path for path in (*self.files, *self.folders) if path)
-        return _grouped(posixpath.split(path) for path in named)
+    def _stems_in(self) -> dict[tuple[str, str], list[str]]:
+        def keyed(path: str) -> tuple[tuple[str, str], str]:
+            folder, name = posixpath.split(path)
+            stem, suffix = posixpath.splitext(name)
+            return (folder, suffix), stem
+
+        return _grouped(keyed(path) for path in (*self.files, *self.folders) if path)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
+def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
+    groups: dict[_Key, list[str]] = {}
     for key, value in sorted(pairs):
         groups.setdefault(key, []).append(value)
     return groups
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
 
 
 def _shared(one: str, other: str) -> int:

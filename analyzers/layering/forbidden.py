@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from analyzers.finding import Finding
-from analyzers.layering.graph import Edge, ImportGraph, routes_to
+from analyzers.layering.graph import Edge, ImportGraph, Routes, routes_to
 from analyzers.layering.policy import ForbiddenContract
 from analyzers.layering.violation import violations
 
@@ -18,60 +18,38 @@ def check_forbidden(contract: ForbiddenContract, graph: ImportGraph) -> Iterator
     An indirect way is reported where it leaves the modules of `from` for the last time: with those imports gone,
     no way is left. Importing `a.b` runs `a`, so what `a` imports is reached as well.
     """
+    for importers, imported in contract.except_:
+        graph = graph.without_imports(graph.matching([importers]), graph.matching([imported]))
     sources = graph.matching(contract.from_)
-    excepted = _excepted_pairs(contract, graph)
-    edges_to: Sequence[Iterable[Edge]] = graph.running_edges_to if contract.indirect else ()
-    if excepted:
-        edges_to = [[edge for edge in edges if not _is_excepted(edge, excepted)] for edges in edges_to]
     for pattern in contract.to:
-        yield from _check_pattern(contract, pattern, sources, excepted, edges_to, graph)
+        yield from _check_pattern(contract, pattern, sources, graph)
 
 
 def _check_pattern(
-    contract: ForbiddenContract,
-    pattern: str,
-    sources: frozenset[int],
-    excepted: frozenset[tuple[int, int]],
-    edges_to: Sequence[Iterable[Edge]],
-    graph: ImportGraph,
+    contract: ForbiddenContract, pattern: str, sources: frozenset[int], graph: ImportGraph
 ) -> Iterator[Finding]:
     targets = graph.matching([pattern])
     outside = frozenset(range(len(graph.modules))) - sources
-    routes = routes_to(graph, targets if contract.indirect else (), outside, edges_to)
+    routes = routes_to(graph, targets, outside, graph.runners) if contract.indirect else Routes(graph, {})
     edges_of = graph.running_edges_of if contract.indirect else graph.edges_of
     for importer in sorted(sources - targets):
         seen: set[int] = set()
         for edge in edges_of(importer):
-            forbidden = edge.target in targets or edge.target in routes
-            if not forbidden or edge.written in seen or _is_excepted(edge, excepted):
-                continue
-            seen.add(edge.written)
-            imported = graph.names[edge.written]
-            direct = edge.written in targets
-            yield from violations(
-                graph,
-                edge,
-                rule="LAY003",
-                subject=f"{contract.name}: {imported}" + ("" if direct else f" -> {pattern}"),
-                message=f"imports `{imported}`, "
-                + ("which" if direct else f"which reaches `{pattern}`, which")
-                + f" the contract `{contract.name}` forbids here",
-                hint=_HINT,
-                chain=routes.chain,
-            )
+            if edge.written not in seen and (edge.target in targets or edge.target in routes):
+                seen.add(edge.written)
+                yield from _report(contract, pattern, edge, edge.written in targets, routes)
 
 
-def _excepted_pairs(contract: ForbiddenContract, graph: ImportGraph) -> frozenset[tuple[int, int]]:
-    pairs = [(graph.matching([importer]), graph.matching([imported])) for importer, imported in contract.except_]
-    return frozenset(
-        (importer, edge.target)
-        for importers, imported in pairs
-        for importer in importers
-        if importer < len(graph.modules)
-        for edge in graph.running_edges_of(importer)
-        if edge.target in imported
+def _report(contract: ForbiddenContract, pattern: str, edge: Edge, direct: bool, routes: Routes) -> Iterator[Finding]:
+    imported = routes.graph.names[edge.written]
+    return violations(
+        routes.graph,
+        edge,
+        rule="LAY003",
+        subject=f"{contract.name}: {imported}" + ("" if direct else f" -> {pattern}"),
+        message=f"imports `{imported}`, "
+        + ("which" if direct else f"which reaches `{pattern}`, which")
+        + f" the contract `{contract.name}` forbids here",
+        hint=_HINT,
+        chain=routes.chain,
     )
-
-
-def _is_excepted(edge: Edge, excepted: frozenset[tuple[int, int]]) -> bool:
-    return (edge.importer, edge.target) in excepted or (edge.importer, edge.written) in excepted

@@ -60,15 +60,12 @@ class ImportGraph:
         """
         ignored = 0 if type_checking else int(ImportFlag.TYPE_CHECKING)
         resolver = Resolver(modules, externals)
-        folders: dict[str, FolderResolver] = {}
         numbers: dict[str, int] = {}
         statements = []
         for importer, path in enumerate(modules.paths):
-            folder = path.rpartition("/")[0]
-            if folder not in folders:
-                folders[folder] = FolderResolver(resolver, folder)
+            resolved = resolver.folder(path.rpartition("/")[0])
             imports = [s for s in facts[path].imports if not s.flags & ignored] if path in facts else []
-            statements.append(_resolved(importer, imports, folders[folder], numbers, len(modules)))
+            statements.append(_resolved(importer, imports, resolved, numbers, len(modules)))
         return cls(modules, facts, (*modules.names, *numbers), statements)
 
     def without(self, flags: ImportFlag) -> Self:
@@ -78,6 +75,16 @@ class ImportGraph:
         for targets in self.statements:
             rows = ((target, [s for s in sites if not s.flags & unwanted]) for target, sites in targets.items())
             kept.append({target: sites for target, sites in rows if sites})
+        return replace(self, statements=kept)
+
+    def without_imports(self, importers: Container[int], imported: Container[int]) -> Self:
+        """The graph in which the importers do not import what is imported."""
+        kept = [
+            {target: sites for target, sites in targets.items() if target not in imported}
+            if importer in importers
+            else targets
+            for importer, targets in enumerate(self.statements)
+        ]
         return replace(self, statements=kept)
 
     def matching(self, patterns: Iterable[str]) -> frozenset[int]:
@@ -96,34 +103,43 @@ class ImportGraph:
         Packages that the importer lies below are left out: they run already.
         """
         above = self.modules.packages_above
+        running = {importer, *above[importer]}
         for target in self.statements[importer]:
             yield Edge(importer, target, target)
             for package in above[target] if target < len(above) else ():
-                if package == importer or package in above[importer]:
+                if package in running:
                     break
-                yield Edge(importer, package, target)
+                running.add(package)
+                if package not in self.statements[importer]:
+                    yield Edge(importer, package, target)
 
     @cached_property
-    def edges_to(self) -> Sequence[Sequence[Edge]]:
-        """The edges that lead to each node, by what is written."""
-        return self._reversed(self.edges_of)
+    def importers(self) -> Sequence[Sequence[int]]:
+        """For each node, the modules that import it."""
+        return self._importers(lambda importer: self.statements[importer])
 
     @cached_property
-    def running_edges_to(self) -> Sequence[Sequence[Edge]]:
-        """The edges that lead to each node, by what runs."""
-        return self._reversed(self.running_edges_of)
+    def runners(self) -> Sequence[Sequence[int]]:
+        """For each node, the modules whose imports run it."""
+        return self._importers(lambda importer: [edge.target for edge in self.running_edges_of(importer)])
+
+    def edge(self, importer: int, target: int) -> Edge:
+        """The edge by which a module runs another."""
+        if target in self.statements[importer]:
+            return Edge(importer, target, target)
+        return next(edge for edge in self.running_edges_of(importer) if edge.target == target)
 
     def render(self, edges: Sequence[Edge]) -> str:
         """A chain of imports as "gates.cli:12 -> analyzers.x:3 -> torch"; numbers are lines."""
         parts = [f"{self.names[e.importer]}:{self.statements[e.importer][e.written][0].line}" for e in edges]
         return " -> ".join([*parts, self.names[edges[-1].target]])
 
-    def _reversed(self, edges_of: Callable[[int], Iterable[Edge]]) -> list[list[Edge]]:
-        edges_to: list[list[Edge]] = [[] for _ in self.names]
+    def _importers(self, targets_of: Callable[[int], Iterable[int]]) -> list[list[int]]:
+        importers: list[list[int]] = [[] for _ in self.names]
         for importer in range(len(self.statements)):
-            for edge in edges_of(importer):
-                edges_to[edge.target].append(edge)
-        return edges_to
+            for target in targets_of(importer):
+                importers[target].append(importer)
+        return importers
 
 
 def _resolved(
@@ -131,23 +147,23 @@ def _resolved(
 ) -> Statements:
     """The imports of one module by target; external names are numbered in order of appearance.
 
-    The names that one statement takes from a module, and those of the statements right after it that take from the
-    same module, lead to a target once: how they are spread over lines is a matter of formatting.
+    The names that one `from` statement takes from a module, and those of the statements right after it that take
+    from the same module, lead to a target once: how they are spread over lines is a matter of formatting.
     """
     targets: Statements = {}
     origin: tuple[str, int, int, int] | None = None
     told: set[int] = set()
     for statement in imports:
         module, name, level, _, _, symbol, flags = statement
-        target = resolved[module, name, level, flags & _LAZY != 0]
-        if origin != (module, level, symbol, flags):
-            origin = (module, level, symbol, flags)
-            told.clear()
+        target = resolved[module, name, level, flags & _LAZY]
         if target is None or target == importer:
             continue
         if isinstance(target, str):
             target = numbers.setdefault(target, modules + len(numbers))
-        if target not in told:
+        if origin != (module, level, symbol, flags):
+            origin = (module, level, symbol, flags)
+            told.clear()
+        if not name or target not in told:
             told.add(target)
             targets.setdefault(target, []).append(statement)
     return targets
@@ -158,35 +174,32 @@ class Routes:
     """The shortest ways to some targets, from every module that a way leads from."""
 
     graph: ImportGraph
-    next_edge: Mapping[int, Edge]
+    next_step: Mapping[int, int]
+    """Module -> the next one on its way."""
 
     def __contains__(self, module: int) -> bool:
-        return module in self.next_edge
+        return module in self.next_step
 
     def chain(self, first: Edge) -> tuple[str, ...]:
         """The way that begins with an edge, as one line."""
         edges = [first]
-        while (edge := self.next_edge.get(edges[-1].target)) is not None:
-            edges.append(edge)
+        while (step := self.next_step.get(at := edges[-1].target)) is not None:
+            edges.append(self.graph.edge(at, step))
         return (self.graph.render(edges),)
 
 
 def routes_to(
-    graph: ImportGraph,
-    targets: Collection[int],
-    through: Container[int],
-    edges_to: Sequence[Iterable[Edge]],
+    graph: ImportGraph, targets: Collection[int], through: Container[int], importers: Sequence[Iterable[int]]
 ) -> Routes:
     """Search backwards and breadth first from the targets, passing only modules in `through`."""
-    next_edge: dict[int, Edge] = {}
+    next_step: dict[int, int] = {}
     frontier = sorted(targets)
     while frontier:
         reached = []
         for node in frontier:
-            for edge in edges_to[node]:
-                importer = edge.importer
-                if importer in through and importer not in next_edge and importer not in targets:
-                    next_edge[importer] = edge
+            for importer in importers[node]:
+                if importer not in next_step and importer in through and importer not in targets:
+                    next_step[importer] = node
                     reached.append(importer)
         frontier = reached
-    return Routes(graph, next_edge)
+    return Routes(graph, next_step)

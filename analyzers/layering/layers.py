@@ -81,7 +81,7 @@ def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Findi
     """
     layer_map = LayerMap(contract, graph.modules.names)
     between = frozenset(range(len(graph.modules))) - layer_map.of.keys()
-    routes = [routes_to(graph, members, between, graph.edges_to) for members in layer_map.members]
+    routes = [routes_to(graph, members, between, graph.importers) for members in layer_map.members]
     for importer, ours in sorted(layer_map.of.items()):
         for edge in graph.edges_of(importer):
             direct = layer_map.of.get(edge.target)

@@ -90,11 +90,21 @@ class Modules:
     @cached_property
     def packages_above(self) -> tuple[tuple[int, ...], ...]:
         """For each module the packages that run before it because it lies below them, nearest first."""
-        return tuple(self._packages_over(_parent(_place(path))) for path in self.paths)
+        return tuple(self.packages_over(_parent(_place(path))) for path in self.paths)
+
+    def packages_over(self, folder: str) -> tuple[int, ...]:
+        """The packages among this folder and those above it, nearest first."""
+        if not folder:
+            return ()
+        if folder not in self._over:
+            number = self._by_place.get(folder)
+            own = (number,) if number is not None and _is_package_file(self.paths[number]) else ()
+            self._over[folder] = own + self.packages_over(_parent(folder))
+        return self._over[folder]
 
     def lies_in_package(self, folder: str) -> bool:
         """Whether the folder, or one above it, has an `__init__.py`."""
-        return bool(self._packages_over(folder))
+        return bool(self.packages_over(folder))
 
     def at(self, place: str) -> int | None:
         """The module at a path without `.py` or `/__init__.py`; a package beats a file of the same name."""
@@ -107,16 +117,6 @@ class Modules:
     def root_of(self, path: str) -> str:
         """The longest source root that holds the path; the root of the tree where none does."""
         return max((root for root in self.roots if not root or path.startswith(f"{root}/")), key=len, default="")
-
-    def _packages_over(self, folder: str) -> tuple[int, ...]:
-        """The packages among this folder and those above it, nearest first."""
-        if not folder:
-            return ()
-        if folder not in self._over:
-            number = self._by_place.get(folder)
-            own = (number,) if number is not None and _is_package_file(self.paths[number]) else ()
-            self._over[folder] = own + self._packages_over(_parent(folder))
-        return self._over[folder]
 
     def _name(self, path: str) -> str:
         root = self.root_of(path)

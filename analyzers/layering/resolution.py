@@ -10,17 +10,20 @@ from analyzers.layering.modules import Modules, pattern_matcher
 Target = int | str | None
 """A module of the tree by number, a name outside of it that somebody asked about, or nothing known."""
 
-Reading = tuple[str, str, int, bool]
-"""Module, name and level of an import statement, and whether it is an entry of a lazy table."""
+Reading = tuple[str, str, int, int]
+"""Module, name and level of an import statement, and, where it is an entry of a lazy table, a number above 0."""
+
+Found = tuple[int | None, bool]
+"""A module, and whether it is the very one that was named rather than the nearest package above it."""
+
+_NOT_FOUND: Found = (None, False)
 
 
 class Resolver:
     """Resolves import statements without running them, by the rules of Python's path finder.
 
     The import path is the importer's own source root, then the other roots in order, then the importer's own folder
-    where no package holds it (a script sees its neighbours). A regular package or a module beats a folder without
-    `__init__.py`; such a folder leads to what lies below it but is no module itself. Only a module at the importer's
-    own root can stand before one of the standard library.
+    where no package holds it (a script sees its neighbours).
     """
 
     def __init__(self, modules: Modules, externals: Collection[str]) -> None:
@@ -33,6 +36,18 @@ class Resolver:
         self.modules = modules
         self._externals = frozenset(externals)
         self._is_external = pattern_matcher(externals)
+        self._paths: dict[tuple[str, ...], _ImportPath] = {}
+        self._folders: dict[str, FolderResolver] = {}
+
+    def folder(self, folder: str) -> FolderResolver:
+        """How the import statements of the files in a folder resolve."""
+        if folder not in self._folders:
+            own = self.modules.root_of(f"{folder}/")
+            neighbours = () if self.modules.lies_in_package(folder) else (folder,)
+            roots = tuple(dict.fromkeys((own, *self.modules.roots, *neighbours)))
+            path = self._paths.setdefault(roots, _ImportPath(self.modules, roots))
+            self._folders[folder] = FolderResolver(self, path, folder)
+        return self._folders[folder]
 
     def external(self, module: str, name: str) -> str | None:
         """The name outside of the tree, if it matters: `a.b` of `from a import b` where a pattern says so."""
@@ -40,23 +55,6 @@ class Resolver:
         if longer in self._externals:
             return longer
         return module if self._is_external(module) else None
-
-    def starts(self, folder: str, top: str) -> tuple[str, ...]:
-        """Where a top-level name stands for files of a folder: at one module, or in every folder of that name."""
-        modules = self.modules
-        own = modules.root_of(f"{folder}/")
-        standard = top in sys.stdlib_module_names
-        folders = []
-        for root in (own,) if standard else dict.fromkeys((own, *modules.roots)):
-            place = _join(root, top)
-            if modules.at(place) is not None:
-                return (place,)
-            if modules.is_folder(place) and not standard:
-                folders.append(place)
-        neighbour = _join(folder, top)
-        if modules.at(neighbour) is not None and not (standard or modules.lies_in_package(folder)):
-            return (neighbour,)
-        return tuple(folders)
 
 
 class FolderResolver(dict[Reading, Target]):
@@ -68,60 +66,86 @@ class FolderResolver(dict[Reading, Target]):
     exact.
     """
 
-    def __init__(self, resolver: Resolver, folder: str) -> None:
+    def __init__(self, resolver: Resolver, path: _ImportPath, folder: str) -> None:
         super().__init__()
         self._resolver = resolver
+        self._path = path
         self._folder = folder
-        self._starts: dict[str, tuple[str, ...]] = {}
+        self._running = resolver.modules.packages_over(folder)
 
     def __missing__(self, reading: Reading) -> Target:
         module, name, level, lazy = reading
-        target = self._relative(module, name, level, lazy) if level else self._absolute(module, name, lazy)
+        found, exact = self._relative(module, name, level or 1) if level or lazy else self._path[module, name]
+        if lazy and not level and not exact:
+            found, exact = self._path[module, name]
+        if found is None or (lazy and not exact):
+            target: Target = None if level else self._resolver.external(module, name)
+        else:
+            target = found if exact or found not in self._running else None
         self[reading] = target
         return target
 
-    def _relative(self, module: str, name: str, level: int, lazy: bool) -> Target:
+    def _relative(self, module: str, name: str, level: int) -> Found:
         parts = self._folder.split("/") if self._folder else []
         if level - 1 > len(parts):
-            return None
+            return _NOT_FOUND
         start = "/".join(parts[: len(parts) - level + 1])
-        return self._below((start,), module.replace(".", "/"), name, exact=lazy)
+        return _below(self._resolver.modules, (start,), module.replace(".", "/"), name)
 
-    def _absolute(self, module: str, name: str, lazy: bool) -> Target:
-        if lazy:
-            target = self._below((self._folder,), module.replace(".", "/"), name, exact=True)
-            if target is not None:
-                return target
+
+class _ImportPath(dict[tuple[str, str], Found]):
+    """Where absolute names lead along one import path: (module, name) -> module of the tree.
+
+    A regular package or a module beats a folder without `__init__.py`; such a folder leads to what lies below it but
+    is no module itself. Only a module at the first root can stand before one of the standard library.
+    """
+
+    def __init__(self, modules: Modules, roots: tuple[str, ...]) -> None:
+        super().__init__()
+        self._modules = modules
+        self._roots = roots
+        self._starts: dict[str, tuple[str, ...]] = {}
+
+    def __missing__(self, reading: tuple[str, str]) -> Found:
+        module, name = reading
         top, _, rest = module.partition(".")
-        starts = self._starts.get(top)
-        if starts is None:
-            starts = self._starts[top] = self._resolver.starts(self._folder, top)
-        target = self._below(starts, rest.replace(".", "/"), name, exact=lazy) if starts else None
-        return self._resolver.external(module, name) if target is None else target
+        if top not in self._starts:
+            self._starts[top] = self._find(top)
+        starts = self._starts[top]
+        found = _below(self._modules, starts, rest.replace(".", "/"), name) if starts else _NOT_FOUND
+        self[reading] = found
+        return found
 
-    def _below(self, starts: Sequence[str], rest: str, name: str, exact: bool) -> int | None:
-        at = self._resolver.modules.at
-        places = [_join(start, rest) for start in starts]
-        for place in (*(_join(place, name) for place in places), *places) if name != "*" else places:
-            found = at(place)
+    def _find(self, top: str) -> tuple[str, ...]:
+        """Where a top-level name stands: at one module, or in every folder of that name."""
+        standard = top in sys.stdlib_module_names
+        folders = []
+        for root in self._roots[:1] if standard else self._roots:
+            place = _join(root, top)
+            if self._modules.at(place) is not None:
+                return (place,)
+            if self._modules.is_folder(place):
+                folders.append(place)
+        return () if standard else tuple(folders)
+
+
+def _below(modules: Modules, starts: Sequence[str], rest: str, name: str) -> Found:
+    """The module `name` of the package `rest`, or that package, or the nearest one above it; below some start."""
+    places = [_join(start, rest) for start in starts]
+    if name != "*":
+        places = [*(_join(place, name) for place in places), *places]
+    for place in places:
+        found = modules.at(place)
+        if found is not None:
+            return found, True
+    while rest:
+        rest = rest.rpartition("/")[0]
+        for start in starts:
+            found = modules.at(_join(start, rest))
             if found is not None:
-                return found
-        return None if exact else self._nearest(starts, rest)
-
-    def _nearest(self, starts: Sequence[str], rest: str) -> int | None:
-        while rest:
-            rest = rest.rpartition("/")[0]
-            for start in starts:
-                place = _join(start, rest)
-                found = self._resolver.modules.at(place)
-                if found is not None:
-                    return None if _holds(place, self._folder) else found
-        return None
+                return found, False
+    return _NOT_FOUND
 
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
-
-
-def _holds(place: str, folder: str) -> bool:
-    return not place or folder == place or folder.startswith(f"{place}/")

@@ -13,7 +13,7 @@ from analyzers.python.lexer import Lexed, Span, header_colon
 from analyzers.python.literals import IDENTIFIER, normal
 
 _HEADER = re.compile(
-    rf"\n([ \t]*+)(?:(?:async[ \t]+)?(def|class)[ \t]+({IDENTIFIER}+)"
+    rf"\n([ \t]*+)(?=[acdeit])(?:(?:async[ \t]+)?(def|class)[ \t]+({IDENTIFIER}+)"
     rf"|(try)[ \t]*:|(?:el)?(if)(?!{IDENTIFIER}))"
 )
 _ALTERNATIVE = re.compile(rf"\n([ \t]*+)(?:elif|else)(?!{IDENTIFIER})")

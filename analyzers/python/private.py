@@ -28,7 +28,6 @@ _NAME = rf"_{IDENTIFIER}*"
 _BLANK = r"[ \t\f]"
 _SELF = r"(?:self|cls|mcs)"
 _ACCESS = re.compile(rf"\.(?<!(?<![\w.])self\.)(?<!(?<![\w.])cls\.){_BLANK}*({_NAME})")
-_THROUGH_SELF = re.compile(rf"(?<!{IDENTIFIER})(?<!\.){_SELF}{_BLANK}*\.{_BLANK}*({_NAME})")
 _SELF_OWNER = re.compile(rf"{_SELF}(?:\.__class__)?|super\(\w*\)|type\({_SELF}\)")
 _WORD = re.compile(IDENTIFIER)
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
@@ -63,10 +62,9 @@ def private_accesses(
     if not found:
         return []
     own = {symbol.name.rpartition(".")[2] for symbol in blocks.symbols}
-    own.update(map(normal, _THROUGH_SELF.findall(code)))
     names = {access.name for access in found}
     padded = "\n" + code
-    foreign = {name for name in names if name not in own and not _is_assigned(padded, name)}
+    foreign = {name for name in names if name not in own and not _is_set(padded, name)}
     return sorted((access for access in found if access.name in foreign), key=lambda access: access[2:4])
 
 
@@ -141,8 +139,11 @@ def _owner(code: str, dot: int) -> str:
     return "".join(reversed(parts)).lstrip(".")
 
 
-def _is_assigned(code: str, name: str) -> bool:
-    """Whether a statement that starts its line, or follows on a `;`, assigns or annotates the name."""
+def _is_set(code: str, name: str) -> bool:
+    """Whether the file speaks of `self._name`, or assigns or annotates `_name` in a statement that starts its
+    line or follows on a `;`."""
+    if any(any(_bare_uses(code, f"{owner}.{name}")) for owner in ("self", "cls", "mcs")):
+        return True
     for start in _bare_uses(code, name):
         end = start + len(name)
         if _ANNOTATION.match(code, end):

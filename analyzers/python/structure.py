@@ -17,7 +17,7 @@ def read_python(source: Source) -> PythonFacts:
     statements = list(import_statements(lexed.code))
     imports = list(static_imports(lexed, blocks, statements))
     private = private_accesses(lexed, blocks, statements, imports)
-    imports += dynamic_imports(lexed, blocks)
+    imports += dynamic_imports(lexed, blocks, statements)
     imports.sort(key=lambda item: (item.line, item.column))
     return PythonFacts(_line_count(source.text), blocks.symbols, imports, private)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.finding import Finding
 from gates.baseline.entries import Baseline, Entry, Violation
-from gates.baseline.moves import Move, pair
+from gates.baseline.moves import Move, Pairing, pair
 from gates.baseline.waivers import NOTICE, cover, has_expired, idle, in_force
 
 if TYPE_CHECKING:
@@ -71,20 +71,37 @@ def judge(
     )
 
 
+def candidates(judgement: Judgement) -> Pairing[Finding]:
+    """Which new findings and stale entries may be one violation that moved, and which are not."""
+    return pair(judgement.stale, judgement.new)
+
+
+def looks_moved(judgement: Judgement) -> bool:
+    """Whether there are new findings and `accept_moves` would leave none."""
+    return bool(judgement.new) and not candidates(judgement).appeared
+
+
 def update(judgement: Judgement) -> Baseline:
-    """The baseline less its stale entries. New findings never enter it, and waived ones neither."""
-    return _holding(judgement, judgement.accepted)
+    """The baseline less its stale entries. New findings never enter it, and waived ones neither.
+
+    A stale entry that may have moved stays until somebody has decided whether it did.
+    """
+    undecided = (move.old for move in candidates(judgement).moves)
+    return _holding(judgement, (*judgement.accepted, *undecided))
+
+
+def prune(judgement: Judgement, exists: Callable[[str], bool]) -> Baseline:
+    """The baseline less what `update` would take out and whose file is gone.
+
+    `exists` tells of a path relative to the root whether it is a file of the tree.
+    """
+    gone = {entry for entry in candidates(judgement).vanished if not exists(entry.path)}
+    return _holding(judgement, (entry for entry in judgement.baseline.entries if entry not in gone))
 
 
 def record_waived(judgement: Judgement) -> Baseline:
     """Growth on purpose: the updated baseline and the findings that stand only because of a waiver."""
-    return _holding(judgement, (*judgement.accepted, *judgement.waived))
-
-
-def prune(judgement: Judgement, exists: Callable[[str], bool]) -> Baseline:
-    """The baseline less the stale entries of files that are gone; `exists` takes a path relative to the root."""
-    kept = (entry for entry in judgement.stale if exists(entry.path))
-    return _holding(judgement, (*judgement.accepted, *kept))
+    return _holding(judgement, (*update(judgement).entries, *judgement.waived))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +115,13 @@ class Rehomed:
 
 
 def accept_moves(judgement: Judgement) -> Rehomed:
-    """The updated baseline, with new findings in the place of stale entries of the same rule and subject.
+    """The baseline less its stale entries, with new findings in the place of those that may have moved.
 
-    Each new finding takes the place of one entry, so no total of a rule and subject grows.
+    Each new finding takes the place of one entry of its rule and subject, so no total of these grows.
     """
-    pairing = pair(judgement.stale, judgement.new)
+    pairing = candidates(judgement)
     moved = (move.new for move in pairing.moves)
     return Rehomed(_holding(judgement, (*judgement.accepted, *moved)), pairing.moves, pairing.appeared)
-
-
-def looks_moved(judgement: Judgement) -> bool:
-    """Whether there are new findings and `accept_moves` would leave none."""
-    return bool(judgement.new) and not pair(judgement.stale, judgement.new).appeared
 
 
 def _holding(judgement: Judgement, violations: Iterable[Violation]) -> Baseline:

@@ -10,7 +10,7 @@ from analyzers.finding import Finding, Rule, identify
 from gates.baseline.compare import Verification
 from gates.baseline.entries import Baseline, Entry
 from gates.baseline.format import FIRST_ENTRY_LINE
-from gates.baseline.ratchet import Judgement, looks_moved
+from gates.baseline.ratchet import Judgement, candidates, looks_moved
 from gates.baseline.rules import EXPIRED_WAIVER, GROWN_BASELINE, STALE_ENTRY, UNUSED_WAIVER
 from reports.report import Verdict
 
@@ -60,14 +60,18 @@ def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]
             f"Each new finding of {judgement.baseline.gate} has the rule and subject of an entry that"
             " matches nothing any more: if the code only moved, run `gates check --accept-moves`."
         )
-    if judgement.stale and not strict:
-        said.append(
-            f"Less debt than recorded: {len(judgement.stale)} of {len(judgement.baseline.entries)} entries of"
-            f" {files.baseline} match nothing any more. Run `gates check --update` to lock that in."
-        )
     if not strict:
+        if gone := candidates(judgement).vanished:
+            said.append(
+                f"Less debt than recorded: {len(gone)} of {len(judgement.baseline.entries)} entries of"
+                f" {files.baseline} match nothing any more. Run `gates check --update` to lock that in."
+            )
         said += [f"{_title(waiver)} covers nothing any more: delete it." for waiver in judgement.unused]
-    said += [f"{_title(waiver)} expires after {waiver.expires}." for waiver in judgement.expiring]
+    said += [
+        f"{_title(waiver)} expires after {waiver.expires}."
+        for waiver in judgement.expiring
+        if waiver not in judgement.unused
+    ]
     return said
 
 

@@ -13,8 +13,7 @@ def command(shell: str) -> None:
 
     For bash: `gates completion bash > ~/.local/share/bash-completion/completions/gates`.
     """
-    from gates.cli import cli
-
     completion = get_completion_class(shell)
     assert completion is not None
-    click.echo(completion(cli, {}, "gates", "_GATES_COMPLETE").source())
+    program = click.get_current_context().find_root().command
+    click.echo(completion(program, {}, "gates", "_GATES_COMPLETE").source())

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from analyzers.errors import UserError
+from gates.registry import all_rules
 from gates.settings.load import Loaded, find_root, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,7 +81,7 @@ def settings_for(root: Path | None) -> Loaded:
             "no gates.toml and no [tool.gates] in a pyproject.toml, here or in any folder above:"
             " `gates init` writes a starting one"
         )
-    return load(found.resolve())
+    return load(found.resolve(), all_rules())
 
 
 def relative_paths(root: Path, arguments: tuple[str, ...]) -> tuple[str, ...]:

@@ -227,8 +227,9 @@ def test_every_document_pattern_covers_something(tree: dict[str, str]) -> None:
 
 
 def test_budgets_stand_a_little_above_nineteen_in_twenty(tmp_path: Path) -> None:
-    usual = "def f():\n" + "    x = 1\n" * 96 + "\n\n"
-    tree = {f"m{i}.py": usual * 7 for i in range(19)} | {"long.py": "def g():\n" + "    x = 1\n" * 5000}
+    short, usual, long = ("def f():\n" + "    x = 1\n" * lines + "\n\n" for lines in (5, 96, 5000))
+    files = [short * 7] * 10 + [usual * 7] * 9 + [long]
+    tree = {f"m{number}.py": text for number, text in enumerate(files)}
     layering = settings_of(tree, tmp_path).layering
     assert layering is not None
     assert layering.shape.max_function_lines == 100

@@ -66,6 +66,7 @@ def test_the_page_holds_the_debt_and_no_markup_of_a_name(name: str) -> None:
     empty = Elements(debt_html.render(Debt(Row("all", 1), (), (), (), ())))
     assert json.loads(page.text_of["debt"]) == document(carrying)
     assert [tag for tag, _ in page.found] == [tag for tag, _ in empty.found]
+    assert not set("<>&") & set(page.text_of["debt"])
 
 
 def test_the_page_loads_nothing() -> None:

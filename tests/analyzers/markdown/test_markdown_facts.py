@@ -10,9 +10,7 @@ from analyzers.source import Source
 
 CASES = Path(__file__).parents[2] / "cases"
 ANCHORS = [
-    case
-    for name in ("anchors.json", "own_anchors.json")
-    for case in json.loads((CASES / name).read_text("utf-8"))
+    case for name in ("anchors.json", "own_anchors.json") for case in json.loads((CASES / name).read_text("utf-8"))
 ]
 
 

@@ -38,6 +38,11 @@ def test_a_renamed_function_is_told_from_a_moved_file():
     assert pairs(vanished, appeared) == {("a.py", "old", "a.py", "renamed"), ("lib/b.py", "f", "src/b.py", "f")}
 
 
+def test_the_place_in_the_same_file_comes_first():
+    vanished = [site("a.py", symbol="f"), site("z.py", symbol="old")]
+    assert pairs(vanished, [site("z.py", symbol="f")]) == {("z.py", "old", "z.py", "f")}
+
+
 def test_a_function_moved_to_another_file_keeps_its_name():
     vanished = [site("a.py", symbol="f"), site("a.py", symbol="g")]
     appeared = [site("x.py", symbol="g"), site("y.py", symbol="f")]

@@ -63,11 +63,20 @@ def test_update_never_grows_a_baseline(findings, baseline):
 
 @repeatable
 @given(site_lists, baselines)
-def test_update_locks_in_every_reduction_and_accepts_nothing(findings, baseline):
+def test_update_removes_every_stale_entry_that_cannot_have_moved(findings, baseline):
     before = judged(found(*findings), baseline)
     after = judged(found(*findings), update(before))
-    assert after.stale == ()
     assert after.new == before.new
+    assert len(after.stale) == len(accept_moves(before).moves)
+
+
+@repeatable
+@given(site_lists, baselines)
+def test_update_leaves_the_decision_about_moves_open(findings, baseline):
+    before = judged(found(*findings), baseline)
+    after = judged(found(*findings), update(before))
+    assert accept_moves(after).baseline == accept_moves(before).baseline
+    assert accept_moves(after).left == accept_moves(before).left
 
 
 @repeatable
@@ -108,7 +117,9 @@ def test_a_waived_finding_is_not_new_and_never_updated_into_the_baseline():
 
 
 def test_recording_waived_findings_takes_them_in_and_new_ones_not():
-    judgement = judged(found(site("a.py"), site("b.py"), site("c.py")), holding(site("c.py"), site("d.py")), waiver())
+    judgement = judged(
+        found(site("a.py"), site("b.py"), site("c.py")), holding(site("c.py"), site("d.py", "triton")), waiver()
+    )
     assert record_waived(judgement) == holding(site("a.py"), site("c.py"))
 
 
@@ -141,6 +152,11 @@ def test_pruning_drops_only_the_stale_entries_of_files_that_are_gone():
     judgement = judged(found(site("a.py")), baseline)
     pruned = prune(judgement, {"a.py", "b.py"}.__contains__)
     assert pruned == holding(site("a.py"), site("a.py", "triton"), site("b.py", "triton"))
+
+
+def test_pruning_leaves_the_decision_about_moves_open():
+    judgement = judged(found(site("new.py")), holding(site("gone.py")))
+    assert prune(judgement, {"new.py"}.__contains__) == holding(site("gone.py"))
 
 
 def test_pruning_keeps_an_entry_whose_finding_is_about_a_missing_file():

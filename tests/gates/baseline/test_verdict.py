@@ -93,6 +93,15 @@ def test_notes_say_what_fails_nothing(judgement, said):
     assert any(said in note for note in notes(judgement, FILES))
 
 
+def test_a_waiver_to_be_deleted_is_not_announced_to_expire():
+    assert len(notes(judged([], [], waiver(days=3)), FILES)) == 1
+
+
+def test_what_may_have_moved_is_not_called_less_debt():
+    (note,) = notes(MOVED, FILES)
+    assert "--accept-moves" in note
+
+
 @pytest.mark.parametrize("judgement", [ACCEPTED, NEW, EXPIRED])
 def test_there_is_nothing_to_note_where_all_is_said(judgement):
     assert notes(judgement, FILES) == []

@@ -14,7 +14,7 @@ from gates.settings.model import Waiver
 GATE = "layering"
 TODAY = datetime.date(2026, 3, 10)
 
-repeatable = settings(derandomize=True, deadline=None, max_examples=80)
+repeatable = settings(derandomize=True, deadline=None, max_examples=50)
 
 
 def site(path="a.py", subject="torch", *, rule="LAY003", symbol="", line=1):

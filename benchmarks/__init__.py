@@ -1,0 +1,1 @@
+"""Reproducible comparisons; each module that has a `main` runs with `python -m benchmarks.NAME`."""

@@ -98,7 +98,7 @@ def prepare(released: Path, work: Path) -> Bench:
     trees.make_every_folder_a_package(bench.helped)
     trees.write_documents(bench.documents)
     Suite(bench.tree, bench.caches / "baseline").command("init").output()
-    for tree in (bench.tree, bench.helped, bench.documents):
+    for tree in (bench.tree, bench.documents):
         trees.commit(tree)
     return bench
 

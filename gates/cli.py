@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -53,7 +55,14 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with the status of its verdict."""
+    """Run the command line and leave with the status of its verdict.
+
+    A run is short and builds hardly any cycles, so collecting garbage would only cost time.
+    """
+    gc.disable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = cli.main(prog_name="gates", standalone_mode=False)
         sys.stdout.flush()

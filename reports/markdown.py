@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from analyzers.finding import Finding
 from reports.escaping import printable
 from reports.report import GateSummary, Report
-from reports.wording import explanation, location, rule_url, verdict_sentence
+from reports.wording import explanation, location, verdict_sentence
 
 BUDGET = 60_000
 """Characters for the findings: GitHub refuses a comment of more than 65,536."""
@@ -53,7 +53,7 @@ def _findings(findings: tuple[Finding, ...]) -> str:
 
 def _finding(finding: Finding) -> tuple[str, ...]:
     message = "<br>".join(prose(line) for line in explanation(finding).split("\n"))
-    return code(location(finding)), f"[{escaped(finding.rule)}]({rule_url(finding.rule)})", message
+    return code(location(finding)), escaped(finding.rule), message
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], alignment: str) -> str:

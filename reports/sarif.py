@@ -9,7 +9,7 @@ from urllib.parse import quote
 from analyzers.finding import Finding, Rule
 from reports.escaping import encodable
 from reports.report import Report, Verdict
-from reports.wording import PROJECT_URL, explanation, rule_url
+from reports.wording import explanation
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -22,7 +22,6 @@ def render(report: Report) -> str:
             "driver": {
                 "name": "Voltgate",
                 "version": report.version,
-                "informationUri": PROJECT_URL,
                 "rules": [_rule(report.rules[code]) for code in codes],
             }
         },
@@ -42,7 +41,6 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": rule.what},
         "fullDescription": {"text": f"{rule.what}\n\n{rule.why}"},
         "help": {"text": f"{rule.why}\n\nHow to fix it: {rule.fix}", "markdown": "\n\n".join(page)},
-        "helpUri": rule_url(rule.code),
         "defaultConfiguration": {"level": "error"},
     }
 

@@ -5,14 +5,6 @@ from __future__ import annotations
 from analyzers.finding import Finding
 from reports.report import GateSummary, Report, Verdict
 
-PROJECT_URL = "https://github.com/voltgate/voltgate"
-
-
-def rule_url(code: str) -> str:
-    """The address of a rule's page."""
-    return f"{PROJECT_URL}/blob/main/docs/rules/{code}.md"
-
-
 def location(finding: Finding) -> str:
     """`path:line:column`, without the parts that the finding lacks."""
     if not finding.line:

@@ -147,8 +147,8 @@ def _resolved(
 ) -> Statements:
     """The imports of one module by target; external names are numbered in order of appearance.
 
-    The names that one `from` statement takes from a module, and those of the statements right after it that take
-    from the same module, lead to a target once: how they are spread over lines is a matter of formatting.
+    The names that one `from` statement or lazy table takes from a module, and those of the statements right after it
+    that take from the same module, lead to a target once: how they are spread over lines is a matter of formatting.
     """
     targets: Statements = {}
     origin: tuple[str, int, int, int] | None = None
@@ -163,7 +163,7 @@ def _resolved(
         if origin != (module, level, symbol, flags):
             origin = (module, level, symbol, flags)
             told.clear()
-        if not name or target not in told:
+        if target not in told or not (name or flags & _LAZY):
             told.add(target)
             targets.setdefault(target, []).append(statement)
     return targets

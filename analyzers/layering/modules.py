@@ -110,6 +110,11 @@ class Modules:
         """The module at a path without `.py` or `/__init__.py`; a package beats a file of the same name."""
         return self._by_place.get(place)
 
+    def is_file(self, place: str) -> bool:
+        """Whether the module at this path is a single file, below which there can be none."""
+        number = self._by_place.get(place)
+        return number is not None and not _is_package_file(self.paths[number])
+
     def is_folder(self, place: str) -> bool:
         """Whether Python files lie somewhere below this path."""
         return place in self._folders

@@ -36,7 +36,7 @@ class Resolver:
         self.modules = modules
         self._externals = frozenset(externals)
         self._is_external = pattern_matcher(externals)
-        self._paths: dict[tuple[str, ...], _ImportPath] = {}
+        self._paths: dict[tuple[tuple[str, ...], bool], _ImportPath] = {}
         self._folders: dict[str, FolderResolver] = {}
 
     def folder(self, folder: str) -> FolderResolver:
@@ -45,9 +45,15 @@ class Resolver:
             own = self.modules.root_of(f"{folder}/")
             neighbours = () if self.modules.lies_in_package(folder) else (folder,)
             roots = tuple(dict.fromkeys((own, *self.modules.roots, *neighbours)))
-            path = self._paths.setdefault(roots, _ImportPath(self.modules, roots))
-            self._folders[folder] = FolderResolver(self, path, folder)
+            self._folders[folder] = FolderResolver(self, folder, self.path(roots, relative=False))
         return self._folders[folder]
+
+    def path(self, roots: tuple[str, ...], relative: bool) -> _ImportPath:
+        """What is found in these folders, for absolute or for relative imports; shared by all who look there."""
+        key = (roots, relative)
+        if key not in self._paths:
+            self._paths[key] = _ImportPath(self.modules, roots, relative)
+        return self._paths[key]
 
     def external(self, module: str, name: str) -> str | None:
         """The name outside of the tree, if it matters: `a.b` of `from a import b` where a pattern says so."""
@@ -66,7 +72,7 @@ class FolderResolver(dict[Reading, Target]):
     exact.
     """
 
-    def __init__(self, resolver: Resolver, path: _ImportPath, folder: str) -> None:
+    def __init__(self, resolver: Resolver, folder: str, path: _ImportPath) -> None:
         super().__init__()
         self._resolver = resolver
         self._path = path
@@ -75,8 +81,11 @@ class FolderResolver(dict[Reading, Target]):
 
     def __missing__(self, reading: Reading) -> Target:
         module, name, level, lazy = reading
-        found, exact = self._relative(module, name, level or 1) if level or lazy else self._path[module, name]
-        if lazy and not level and not exact:
+        if level or lazy:
+            found, exact = self._relative(module, name, level or 1)
+            if lazy and not level and not exact:
+                found, exact = self._path[module, name]
+        else:
             found, exact = self._path[module, name]
         if found is None or (lazy and not exact):
             target: Target = None if level else self._resolver.external(module, name)
@@ -90,62 +99,65 @@ class FolderResolver(dict[Reading, Target]):
         if level - 1 > len(parts):
             return _NOT_FOUND
         start = "/".join(parts[: len(parts) - level + 1])
-        return _below(self._resolver.modules, (start,), module.replace(".", "/"), name)
+        return self._resolver.path((start,), relative=True)[module, name]
 
 
 class _ImportPath(dict[tuple[str, str], Found]):
-    """Where absolute names lead along one import path: (module, name) -> module of the tree.
+    """Where names lead that are looked up in some folders, in order: (module, name) -> module of the tree.
 
     A regular package or a module beats a folder without `__init__.py`; such a folder leads to what lies below it but
-    is no module itself. Only a module at the first root can stand before one of the standard library.
+    is no module itself. Of absolute names, only a module in the first folder beats one of the standard library.
     """
 
-    def __init__(self, modules: Modules, roots: tuple[str, ...]) -> None:
+    def __init__(self, modules: Modules, roots: tuple[str, ...], relative: bool) -> None:
         super().__init__()
         self._modules = modules
         self._roots = roots
-        self._starts: dict[str, tuple[str, ...]] = {}
+        self._standard = frozenset() if relative else sys.stdlib_module_names
+        self._places: dict[str, tuple[str, ...]] = {"": roots}
 
     def __missing__(self, reading: tuple[str, str]) -> Found:
         module, name = reading
-        top, _, rest = module.partition(".")
-        if top not in self._starts:
-            self._starts[top] = self._find(top)
-        starts = self._starts[top]
-        found = _below(self._modules, starts, rest.replace(".", "/"), name) if starts else _NOT_FOUND
+        found = self._search(module, name)
         self[reading] = found
         return found
 
-    def _find(self, top: str) -> tuple[str, ...]:
-        """Where a top-level name stands: at one module, or in every folder of that name."""
-        standard = top in sys.stdlib_module_names
+    def _search(self, module: str, name: str) -> Found:
+        exact = self._module_at(f"{module}.{name}" if module else name) if name not in ("", "*") else None
+        if exact is None:
+            exact = self._module_at(module)
+        if exact is not None:
+            return exact, True
+        while module := module.rpartition(".")[0]:
+            nearest = self._module_at(module)
+            if nearest is not None:
+                return nearest, False
+        return _NOT_FOUND
+
+    def _module_at(self, dotted: str) -> int | None:
+        places = self._locate(dotted)
+        return self._modules.at(places[0]) if places else None
+
+    def _locate(self, dotted: str) -> tuple[str, ...]:
+        """Where a name stands: at one module, or in every folder of that name."""
+        if dotted not in self._places:
+            package, _, name = dotted.rpartition(".")
+            standard = dotted in self._standard
+            places = self._children(self._roots[:1] if standard else self._locate(package), name)
+            self._places[dotted] = places if not standard or self._is_module(places) else ()
+        return self._places[dotted]
+
+    def _children(self, parents: Sequence[str], name: str) -> tuple[str, ...]:
         folders = []
-        for root in self._roots[:1] if standard else self._roots:
-            place = _join(root, top)
+        for parent in parents:
+            place = f"{parent}/{name}" if parent else name
+            if self._modules.is_file(parent):
+                continue
             if self._modules.at(place) is not None:
                 return (place,)
             if self._modules.is_folder(place):
                 folders.append(place)
-        return () if standard else tuple(folders)
+        return tuple(folders)
 
-
-def _below(modules: Modules, starts: Sequence[str], rest: str, name: str) -> Found:
-    """The module `name` of the package `rest`, or that package, or the nearest one above it; below some start."""
-    places = [_join(start, rest) for start in starts]
-    if name != "*":
-        places = [*(_join(place, name) for place in places), *places]
-    for place in places:
-        found = modules.at(place)
-        if found is not None:
-            return found, True
-    while rest:
-        rest = rest.rpartition("/")[0]
-        for start in starts:
-            found = modules.at(_join(start, rest))
-            if found is not None:
-                return found, False
-    return _NOT_FOUND
-
-
-def _join(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder and name else folder or name
+    def _is_module(self, places: Sequence[str]) -> bool:
+        return any(self._modules.at(place) is not None for place in places)

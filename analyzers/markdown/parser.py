@@ -86,10 +86,11 @@ def _moved(link: PlacedLink, offsets: dict[int, int]) -> PlacedLink:
 def _without_front_matter(source: bytes) -> bytes:
     """The source with a leading YAML block blanked, byte for byte.
 
-    The parser's own option would take any two `---` lines of a document for such a block.
+    The parser's own option would take any two `---` lines of a document for such a block. One that a blank line
+    follows is a rule.
     """
     lines = source.splitlines(keepends=True)
-    if not lines or lines[0].rstrip() != b"---":
+    if len(lines) < 2 or lines[0].rstrip() != b"---" or not lines[1].strip():
         return source
     for index, line in enumerate(lines[1:], 1):
         if line.rstrip() in (b"---", b"..."):

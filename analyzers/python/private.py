@@ -33,7 +33,7 @@ _WORD = re.compile(IDENTIFIER)
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
 _BLANKS = " \t\f"
 _ANNOTATION = re.compile(rf"{_BLANK}*:(?!=)")
-_LAST_TARGETS = re.compile(r"(?:[\w.,* \t\f\x80-\U0010ffff]*|[ \t\f]*(?://|>>|<<|\*\*|[-+*/%@&|^]))=(?!=)")
+_LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:,[\w.,* \t\f\x80-\U0010ffff]*)?|//|>>|<<|\*\*|[-+*/%@&|^])=(?!=)")
 _FIRST_TARGETS = ascii_letters + digits + "_.,*= \t\f"
 
 

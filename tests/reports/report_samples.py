@@ -198,6 +198,8 @@ texts = st.text(st.characters(), max_size=40) | st.sampled_from(
         "\ud800",
         "\u2028",
         "</b>",
+        "</script x>",
+        "<!--<script>",
         "\ufffe\x00",
     ]
 )

@@ -46,9 +46,7 @@ def actual(text: str) -> Flat:
     """The same from the reader."""
     source = Source("module.py", text)
     lexed, facts = source.lexed, read_python(source)
-    by_statement = [
-        row for row in facts.imports if not row.flags & (ImportFlag.DYNAMIC.value | ImportFlag.LAZY.value)
-    ]
+    by_statement = [row for row in facts.imports if not row.flags & (ImportFlag.DYNAMIC.value | ImportFlag.LAZY.value)]
     assert len(lexed.code) == len(text)
     return {
         "strings": [_places(lexed, span) for span in lexed.strings],
@@ -259,7 +257,9 @@ def _described(node: ast.expr) -> str:
             return '""'
         case ast.Constant():
             return ""
-        case ast.List() | ast.ListComp():
+        case ast.List(elts=elements):
+            return f"[{_word(elements[0] if len(elements) == 1 else None)}]"
+        case ast.ListComp():
             return "[]"
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp():
             return "{}"

@@ -1,0 +1,55 @@
+"""Small trees, analysed as the gate analyses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from analyzers.finding import Finding
+from analyzers.layering.analyse import analyse, graph_of
+from analyzers.layering.coupling import CouplingExtractor, observed_files
+from analyzers.layering.graph import ImportGraph
+from analyzers.layering.modules import Modules
+from analyzers.layering.policy import LayeringPolicy
+from analyzers.layering.policy_check import check_policy
+from analyzers.python.facts import PythonFacts
+from analyzers.python.structure import read_python
+from analyzers.source import Source
+
+Analyse = Callable[..., list[Finding]]
+BuildGraph = Callable[..., ImportGraph]
+
+
+def read_tree(files: Mapping[str, str]) -> dict[str, PythonFacts]:
+    return {path: read_python(Source(path, text)) for path, text in files.items() if path.endswith(".py")}
+
+
+@pytest.fixture
+def analyse_tree() -> Analyse:
+    """From files (path -> text) and settings to findings; the settings must fit the tree."""
+
+    def run(files: Mapping[str, str], **settings: Any) -> list[Finding]:
+        policy = LayeringPolicy.model_validate(settings)
+        facts = read_tree(files)
+        modules = Modules(facts)
+        assert check_policy(policy, modules) == []
+        extractor = CouplingExtractor.of(policy.coupling)
+        coupling = {
+            path: extractor.extract(Source(path, files[path])) for path in observed_files(policy.coupling, files)
+        }
+        return analyse(policy, modules, facts, coupling)
+
+    return run
+
+
+@pytest.fixture
+def build_graph() -> BuildGraph:
+    """The import graph of files (path -> text)."""
+
+    def run(files: Mapping[str, str], **settings: Any) -> ImportGraph:
+        facts = read_tree(files)
+        return graph_of(LayeringPolicy.model_validate(settings), Modules(facts), facts)
+
+    return run

@@ -11,6 +11,7 @@ from analyzers.doclinks.fixes import apply_edits, plan_fixes
 from analyzers.doclinks.links import find_broken_links
 from analyzers.doclinks.policy import DocsPolicy, dialect_of
 from analyzers.doclinks.rules import RULES
+from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding
 from analyzers.globs import matcher
@@ -85,7 +86,10 @@ def fix_links(loaded: Loaded, sources: Sources) -> dict[str, int]:
         wanted = list(group)
         text = _exact_text(context, path)
         assert text is not None
-        write_atomically(context.tree.root / path, apply_edits(text, wanted).encode())
+        try:
+            write_atomically(context.tree.root / path, apply_edits(text, wanted).encode())
+        except OSError as error:
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from None
         changed[path] = len(wanted)
     return changed
 

@@ -7,28 +7,18 @@ import stat
 from pathlib import Path
 from secrets import token_hex
 
-from analyzers.errors import UserError
-
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step: readers and crashes see the old one or the new one, nothing between.
+    """Replace a file in one step: readers, and whoever finds it after a crash, see the old content or the new one.
 
-    A symbolic link stays and its target is replaced; permissions stay as they are; missing folders are made.
+    Permissions stay as they are; a symbolic link stays and the file that it leads to is replaced; missing folders are
+    made. Two writers at once: the later one wins.
 
     Raises:
-        UserError: the file cannot be written; it is then as it was.
+        OSError: the file cannot be written; it is as it was.
     """
     target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, content)
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written: {error.strerror}. Check the folder's permissions and the space on its disk."
-        ) from None
-
-
-def _replace(target: Path, content: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as file:

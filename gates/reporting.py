@@ -19,23 +19,28 @@ from reports.report import GateSummary, Report, Verdict
 
 
 def report_of(run: Run, *, strict: bool = False) -> Report:
-    """The verdict on a run whose baselines stay as they are."""
+    """The verdict on a run. One that judged only some paths says nothing of what is missing or idle elsewhere."""
     failing, said = [], list(run.context.tree.notes)
+    needed = _needed_somewhere(run)
     for result in run.results:
         files = files_for(run.context.loaded, result.gate.name)
-        failing += failures(result.judgement, files, strict)
+        idle = () if run.partial else tuple(w for w in result.judgement.unused if w not in needed)
+        judgement = replace(result.judgement, unused=idle)
+        failing += failures(judgement, files, strict and not run.partial)
         if not run.partial:
-            said += notes(result.judgement, files, strict)
-    return report_on(run, Verdict.BROKEN if failing else Verdict.CLEAN, failing, said)
-
-
-def report_on(run: Run, verdict: Verdict, failing: Iterable[Finding], said: Iterable[str]) -> Report:
-    """A report on `run`, however its verdict came about."""
+            said += notes(judgement, files, strict)
     return replace(
-        compose(verdict, failing, said, lambda path: _text(run, path)),
+        compose(Verdict.BROKEN if failing else Verdict.CLEAN, failing, said, lambda path: _text(run, path)),
         gates=tuple(_summary(result) for result in run.results),
         seconds=run.seconds,
     )
+
+
+def _needed_somewhere(run: Run) -> list[Waiver]:
+    """Waivers that cover a finding of some gate: those about sources concern all of them."""
+    waivers = run.context.settings.waivers
+    idle = [result.judgement.unused for result in run.results]
+    return [waiver for waiver in waivers if not all(waiver in unused for unused in idle)]
 
 
 def compose(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,19 +122,30 @@ def run(
     context = Context(loaded, sources.open(loaded.file.parent, cache))
     facts = FactBase(context.tree, cache)
     found = find(gates, context, facts, progress)
-    results = tuple(_judge(gate, found[gate.name], loaded, sources) for gate in gates)
+    results = tuple(_result(gate, found[gate.name], loaded, sources) for gate in gates)
     return Run(context, results, bool(sources.paths), time.perf_counter() - started)
 
 
-def _judge(gate: Gate, found: Found, loaded: Loaded, sources: Sources) -> GateResult:
+def judge_again(run: Run, result: GateResult, baseline: Baseline) -> GateResult:
+    """The same findings, held against another baseline."""
+    old = result.judgement
+    findings = (*old.new, *old.accepted, *old.waived)
+    return replace(result, judgement=_judged(result.gate, findings, baseline, run.context.loaded))
+
+
+def _result(gate: Gate, found: Found, loaded: Loaded, sources: Sources) -> GateResult:
     file = baseline_file(loaded, gate.name)
     baseline = load(file, gate.name)
     if sources.paths:
         baseline = Baseline.of(gate.name, (entry for entry in baseline.entries if sources.cover(entry.path)))
+    findings = [finding for finding in found.findings if sources.cover(finding.path)]
+    return GateResult(gate, file, _judged(gate, findings, baseline, loaded), found.files)
+
+
+def _judged(gate: Gate, findings: Iterable[Finding], baseline: Baseline, loaded: Loaded) -> Judgement:
     codes = {rule.code for rule in (*gate.rules, *SOURCE_RULES)}
     waivers = [waiver for waiver in loaded.settings.waivers if waiver.rule in codes]
-    findings = [finding for finding in found.findings if sources.cover(finding.path)]
-    return GateResult(gate, file, judge(findings, baseline, waivers, datetime.date.today()), found.files)
+    return judge(findings, baseline, waivers, datetime.date.today())
 
 
 def _source_findings(facts: FactBase, vital: Collection[str]) -> Iterator[Finding]:

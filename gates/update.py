@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-from analyzers.finding import Finding
+from dataclasses import replace
+
 from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import accept_moves as rehome
-from gates.baseline.ratchet import looks_moved, update
+from gates.baseline.ratchet import update
 from gates.baseline.store import save
-from gates.baseline.verdict import failures, notes
-from gates.reporting import files_for, report_on
-from gates.run import GateResult, Run
+from gates.baseline.verdict import verdict_of_update
+from gates.reporting import report_of
+from gates.run import GateResult, Run, judge_again
 from reports.report import Report, Verdict
 
 
 def update_baselines(run: Run, *, accept_moves: bool) -> Report:
-    """Write every baseline of the run anew, smaller or as large as before, and report what could not be taken in.
+    """Write every baseline of the run anew, never larger than before, and report on what it still does not accept.
 
     Undecided (3) when nothing is new but what may have moved, which `--accept-moves` would settle.
     """
-    failing: list[Finding] = []
-    said = list(run.context.tree.notes)
-    undecided = True
+    results, said = [], []
     for result in run.results:
-        baseline, left, sentence = _changed(result, accept_moves)
-        if save(result.baseline_file, baseline):
+        changed, sentence = _changed(result, accept_moves)
+        results.append(judge_again(run, result, changed))
+        if changed != result.judgement.baseline:
+            save(result.baseline_file, changed)
             said.append(sentence)
-        files = files_for(run.context.loaded, result.gate.name)
-        rejected = set(left)
-        failing += [f for f in failures(result.judgement, files) if f in rejected or f.rule.startswith("BAS")]
-        if left and not accept_moves:
-            said += [note for note in notes(result.judgement, files, strict=True) if "--accept-moves" in note]
-        undecided = undecided and (not left or looks_moved(result.judgement)) and not result.judgement.expired
-    verdict = (Verdict.UNDECIDED if undecided else Verdict.BROKEN) if failing else Verdict.CLEAN
-    return report_on(run, verdict, failing, said)
+    report = report_of(replace(run, results=tuple(results)))
+    verdicts = {verdict_of_update(result.judgement) for result in results}
+    worst = next(verdict for verdict in (Verdict.BROKEN, Verdict.UNDECIDED, Verdict.CLEAN) if verdict in verdicts)
+    return replace(report, verdict=worst, notes=(*said, *report.notes))
 
 
-def _changed(result: GateResult, accept_moves: bool) -> tuple[Baseline, tuple[Finding, ...], str]:
-    """The new baseline, the findings that it still does not accept, and what happened in words."""
-    judgement = result.judgement
+def _changed(result: GateResult, accept_moves: bool) -> tuple[Baseline, str]:
+    """The new baseline, and what happened in words."""
+    before = len(result.judgement.baseline.entries)
     name = result.baseline_file.name
     if not accept_moves:
-        return update(judgement), judgement.new, f"{name}: {len(judgement.stale)} fixed, taken out of the baseline."
-    rehomed = rehome(judgement)
-    moved = len(rehomed.moves)
-    gone = len(judgement.stale) - moved
-    return rehomed.baseline, rehomed.left, f"{name}: {moved} moved, {gone} fixed."
+        baseline = update(result.judgement)
+        return baseline, f"{name}: {before - len(baseline.entries)} fixed, taken out of the baseline."
+    rehomed = rehome(result.judgement)
+    fixed = before - len(rehomed.baseline.entries)
+    return rehomed.baseline, f"{name}: {len(rehomed.moves)} moved, {fixed} fixed."

@@ -46,7 +46,7 @@ class PathIndex:
         """Existing paths that a link to `path` may have meant, the likeliest first: the same name elsewhere, a
         similar name of the same type in the same folder."""
         folder, name = posixpath.split(path)
-        elsewhere = self._by_name.get(name, [])
+        elsewhere = self._affordable(self._by_name.get(name, []))
         nearest = sorted(elsewhere, key=lambda other: (-_shared(other, path), len(other), other))
         stem, suffix = posixpath.splitext(name)
         similar = self.close_names(stem, self._stems_in.get((folder, suffix), []), similarity)
@@ -57,12 +57,18 @@ class PathIndex:
 
         Numbers are no misspellings: `step-3` does not mean `step-2`.
         """
-        if not 0 < len(name) <= _LONGEST or len(names) > self._comparisons:
+        if not 0 < len(name) <= _LONGEST:
+            return []
+        numbers = _digits(name)
+        candidates = [other for other in self._affordable(names) if _digits(other) == numbers]
+        return get_close_matches(name, candidates, n=2, cutoff=similarity)
+
+    def _affordable(self, names: Sequence[str]) -> Sequence[str]:
+        """The names, or none of them once this run has compared enough."""
+        if len(names) > self._comparisons:
             return []
         self._comparisons -= len(names)
-        numbers = _digits(name)
-        candidates = [other for other in names if _digits(other) == numbers]
-        return get_close_matches(name, candidates, n=2, cutoff=similarity)
+        return names
 
     @cached_property
     def _by_lower_case(self) -> dict[str, list[str]]:

@@ -16,8 +16,9 @@ from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy
 from analyzers.layering.rules import RULES
 from analyzers.python.facts import PythonFacts
+from analyzers.rules import RULES as SOURCE_RULES
 
-_RULE_NAMES = {rule.code: rule.name for rule in RULES}
+_RULE_NAMES = {rule.code: rule.name for rule in (*SOURCE_RULES, *RULES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def measure_debt(
         policy: what was analysed.
         modules: the modules of the tree.
         facts: what each Python file says, by path.
-        findings: all findings of the layering analyser, the accepted ones too.
+        findings: all findings of the gate, the accepted ones and those about unreadable sources too.
         base: those of the tree to compare with; None leaves the trend out.
     """
     graph = graph_of(policy, modules, facts)

@@ -151,7 +151,7 @@ def _resolved(
     that take from the same module, lead to a target once: how they are spread over lines is a matter of formatting.
     """
     targets: Statements = {}
-    origin: tuple[str, int, int, int] | None = None
+    origin: tuple[str, bool, int, int, int] | None = None
     told: set[int] = set()
     for statement in imports:
         module, name, level, _, _, symbol, flags = statement
@@ -160,10 +160,11 @@ def _resolved(
             continue
         if isinstance(target, str):
             target = numbers.setdefault(target, modules + len(numbers))
-        if origin != (module, level, symbol, flags):
-            origin = (module, level, symbol, flags)
+        together = name != "" or flags & _LAZY != 0
+        if origin != (module, together, level, symbol, flags):
+            origin = (module, together, level, symbol, flags)
             told.clear()
-        if target not in told or not (name or flags & _LAZY):
+        if target not in told or not together:
             told.add(target)
             targets.setdefault(target, []).append(statement)
     return targets

@@ -67,10 +67,8 @@ class Modules:
             while folder and folder not in self._folders:
                 self._folders.add(folder)
                 folder = _parent(folder)
-        self._by_place: dict[str, int] = {}
-        for number, path in enumerate(self.paths):
-            if _is_package_file(path) or path[:-3] not in self._by_place:
-                self._by_place[_place(path)] = number
+        self._by_place = {_place(path): number for number, path in enumerate(self.paths)}
+        """Of `a.py` and `a/__init__.py`, which sorts behind it, the package stays, as on Python's import path."""
         self._over: dict[str, tuple[int, ...]] = {}
         self.names: tuple[str, ...] = tuple(self._name(path) for path in self.paths)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from analyzers.layering.modules import Modules, pattern_matcher
 
@@ -15,8 +15,6 @@ Reading = tuple[str, str, int, int]
 
 Found = tuple[int | None, bool]
 """A module, and whether it is the very one that was named rather than the nearest package above it."""
-
-_NOT_FOUND: Found = (None, False)
 
 
 class Resolver:
@@ -97,7 +95,7 @@ class FolderResolver(dict[Reading, Target]):
     def _relative(self, module: str, name: str, level: int) -> Found:
         parts = self._folder.split("/") if self._folder else []
         if level - 1 > len(parts):
-            return _NOT_FOUND
+            return None, False
         start = "/".join(parts[: len(parts) - level + 1])
         return self._resolver.path((start,), relative=True)[module, name]
 
@@ -118,25 +116,19 @@ class _ImportPath(dict[tuple[str, str], Found]):
 
     def __missing__(self, reading: tuple[str, str]) -> Found:
         module, name = reading
-        found = self._search(module, name)
-        self[reading] = found
+        places = self._locate(module)
+        exact = self._module_at(self._children(places, name)) if name not in ("", "*") else None
+        if exact is None:
+            exact = self._module_at(places)
+        self[reading] = found = self._nearest(module) if exact is None else (exact, True)
         return found
 
-    def _search(self, module: str, name: str) -> Found:
-        exact = self._module_at(f"{module}.{name}" if module else name) if name not in ("", "*") else None
-        if exact is None:
-            exact = self._module_at(module)
-        if exact is not None:
-            return exact, True
+    def _nearest(self, module: str) -> Found:
         while module := module.rpartition(".")[0]:
-            nearest = self._module_at(module)
+            nearest = self._module_at(self._locate(module))
             if nearest is not None:
                 return nearest, False
-        return _NOT_FOUND
-
-    def _module_at(self, dotted: str) -> int | None:
-        places = self._locate(dotted)
-        return self._modules.at(places[0]) if places else None
+        return None, False
 
     def _locate(self, dotted: str) -> tuple[str, ...]:
         """Where a name stands: at one module, or in every folder of that name."""
@@ -144,20 +136,20 @@ class _ImportPath(dict[tuple[str, str], Found]):
             package, _, name = dotted.rpartition(".")
             standard = dotted in self._standard
             places = self._children(self._roots[:1] if standard else self._locate(package), name)
-            self._places[dotted] = places if not standard or self._is_module(places) else ()
+            self._places[dotted] = () if standard and self._module_at(places) is None else places
         return self._places[dotted]
 
-    def _children(self, parents: Sequence[str], name: str) -> tuple[str, ...]:
+    def _children(self, parents: tuple[str, ...], name: str) -> tuple[str, ...]:
         folders = []
         for parent in parents:
-            place = f"{parent}/{name}" if parent else name
             if self._modules.is_file(parent):
                 continue
+            place = f"{parent}/{name}" if parent else name
             if self._modules.at(place) is not None:
                 return (place,)
             if self._modules.is_folder(place):
                 folders.append(place)
         return tuple(folders)
 
-    def _is_module(self, places: Sequence[str]) -> bool:
-        return any(self._modules.at(place) is not None for place in places)
+    def _module_at(self, places: tuple[str, ...]) -> int | None:
+        return self._modules.at(places[0]) if places else None

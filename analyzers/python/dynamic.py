@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from analyzers.python.blocks import Blocks
 from analyzers.python.facts import Import, ImportFlag
 from analyzers.python.imports import Statement
-from analyzers.python.lexer import Lexed
+from analyzers.python.lexer import Lexed, Span
 from analyzers.python.literals import IDENTIFIER
 
 _ALIAS = re.compile(rf"(?<!{IDENTIFIER})(importlib|import_module)[ \t\f]+as[ \t\f]+({IDENTIFIER}+)")
@@ -39,11 +39,11 @@ def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -
         or "lazy_loader" in lexed.code
         or _LAZY_MODULE.search(lexed.code) is not None
     )
-    for call in _calls(lexed, statements):
-        targets = _targets(lexed.text[call.start() : _call_end(lexed.code, call.end())])
+    for start, end in _calls(lexed, statements):
+        targets = _targets(lexed.text[start:end])
         lazy = lazy or targets is None
         for target in targets or ():
-            yield _record(lexed, blocks, lexed.code.find('"', call.end()), target, ImportFlag.DYNAMIC)
+            yield _record(lexed, blocks, lexed.code.find('"', start), target, ImportFlag.DYNAMIC)
     if lazy:
         tree = _parse(lexed.text)
         for node, text in _table_entries(tree) if isinstance(tree, ast.Module) else ():
@@ -74,21 +74,25 @@ def _parse(text: str, mode: str = "exec") -> ast.AST | None:
             return None
 
 
-def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[re.Match[str]]:
-    """The calls of `import_module` and `__import__`, up to their opening parenthesis."""
-    if "import_module" not in lexed.code and "__import__" not in lexed.code:
-        return iter(())
+def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[Span]:
+    """The calls of `import_module` and `__import__`, without those among the arguments of another."""
+    code = lexed.code
+    if "import_module" not in code and "__import__" not in code:
+        return
     modules, functions = {"importlib"}, {"import_module", "__import__"}
     for statement in statements:
-        for name, alias in _ALIAS.findall(lexed.code, statement.start, statement.end):
+        for name, alias in _ALIAS.findall(code, statement.start, statement.end):
             (modules if name == "importlib" else functions).add(alias)
     owned = rf"(?:{'|'.join(modules)})[ \t\f]*\.[ \t\f]*import_module|builtins\.__import__"
-    called = rf"(?<![\w.])(?<!def )(?:{owned}|{'|'.join(functions)})[ \t\f]*\("
-    return re.finditer(called, lexed.code)
+    called = re.compile(rf"(?<![\w.])(?<!def )(?:{owned}|{'|'.join(functions)})[ \t\f]*\(")
+    end = 0
+    while call := called.search(code, end):
+        end = _call_end(code, call.end())
+        yield call.start(), end
 
 
 def _call_end(code: str, start: int) -> int:
-    """The end of the call whose parenthesis is open at `start`."""
+    """The end of the call whose parenthesis is open at `start`, or of its line."""
     depth = 1
     for bracket in _BRACKET.finditer(code, start):
         if bracket[0] == "\n":

@@ -24,6 +24,10 @@ PUBLIC = frozenset(
 )
 """Names that the standard library documents for anyone's use: of namedtuple, enum, os and sys, ctypes."""
 
+_REACH = 120
+"""How many characters of an owner or of the targets of an assignment are looked at: what bounds the time that
+any one line can take."""
+
 _NAME = rf"_{IDENTIFIER}*"
 _BLANK = r"[ \t\f]"
 _SELF = r"(?:self|cls|mcs)"
@@ -33,7 +37,8 @@ _WORD = re.compile(IDENTIFIER)
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
 _BLANKS = " \t\f"
 _ANNOTATION = re.compile(rf"{_BLANK}*:(?!=)")
-_LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:,[\w.,* \t\f\x80-\U0010ffff]*)?|//|>>|<<|\*\*|[-+*/%@&|^])=(?!=)")
+_MORE_TARGETS = rf",[\w.,* \t\f\x80-\U0010ffff]{{0,{_REACH}}}"
+_LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:{_MORE_TARGETS})?|//|>>|<<|\*\*|[-+*/%@&|^])=(?!=)")
 _FIRST_TARGETS = ascii_letters + digits + "_.,*= \t\f"
 
 
@@ -98,9 +103,6 @@ def _with_fields(lexed: Lexed) -> str:
 
 _TEMPLATE = re.compile(r"[rR]?[fFtT][rR]?[\"']")
 
-
-_REACH = 400
-"""How far an owner is followed back, so that no chain of calls takes more than linear time."""
 
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _BACKWARD = re.compile(rf"({IDENTIFIER}+)|\"+|[^ \t\f]")

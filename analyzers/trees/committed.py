@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from analyzers.source import Problem
-from analyzers.trees.git import read_blobs, run_git, split_paths
+from analyzers.trees.git import commit_of, read_blobs, run_git, split_paths
 from analyzers.trees.tree import Tree, symlink_problem
 
 _REGULAR = "100"
@@ -53,8 +53,7 @@ class CommittedTree(Tree):
         Raises:
             TreeError: no git, no repository, or no such revision.
         """
-        commit = run_git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-        listing = run_git(root, "ls-tree", "-r", "-z", commit.decode().strip())
+        listing = run_git(root, "ls-tree", "-r", "-z", commit_of(root, revision))
         return cls(root, dict(_parse(entry) for entry in split_paths(listing)))
 
     @classmethod

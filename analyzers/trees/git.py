@@ -74,13 +74,26 @@ def read_blobs(root: Path, oids: Iterable[str]) -> Iterator[bytes]:
         offset = end + 1 + size + 1
 
 
+def commit_of(root: Path, revision: str) -> str:
+    """The id of the commit that a revision names.
+
+    Raises:
+        TreeError: there is no git, no repository, or no such revision.
+    """
+    run_git(root, "rev-parse", "--git-dir")
+    try:
+        return run_git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    except TreeError:
+        raise TreeError(f"{revision!r} is no revision of the repository at {root}; in CI, fetch it first") from None
+
+
 def merge_base(root: Path, revision: str) -> str:
     """The commit where the history of HEAD left that of `revision`.
 
     Raises:
         TreeError: there is no such revision, or the two have nothing in common.
     """
-    commit = run_git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    commit = commit_of(root, revision)
     try:
         return run_git(root, "merge-base", "HEAD", commit).decode().strip()
     except TreeError:
@@ -89,6 +102,7 @@ def merge_base(root: Path, revision: str) -> str:
 
 def file_at(root: Path, revision: str, path: str) -> bytes | None:
     """The content of a file (relative to `root`) at a revision; None where it does not exist there."""
-    if not run_git(root, "ls-tree", "-z", revision, "--", path):
+    commit = commit_of(root, revision)
+    if not run_git(root, "ls-tree", "-z", commit, "--", path):
         return None
-    return run_git(root, "show", f"{revision}:./{path}")
+    return run_git(root, "show", f"{commit}:./{path}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
-from secrets import token_hex
 
 from gates.baseline.entries import Baseline
 from gates.baseline.format import BaselineError, parse, render
+from gates.files import write_atomically
 
 
 def load(path: Path, gate: str) -> Baseline:
@@ -39,10 +38,7 @@ def read(path: Path) -> bytes | None:
 
 
 def save(path: Path, baseline: Baseline) -> bool:
-    """Write the baseline; return whether the file changed.
-
-    Readers, and whoever finds the file after a crash, see the old content or the new one. Permissions stay as they
-    are; a symbolic link stays and the file that it leads to is replaced. Two writers at once: the later one wins.
+    """Write the baseline in one step; return whether the file changed.
 
     Raises:
         BaselineError: the file cannot be written; it is as it was.
@@ -50,26 +46,9 @@ def save(path: Path, baseline: Baseline) -> bool:
     content = render(baseline)
     if read(path) == content:
         return False
-    target = Path(os.path.realpath(path))
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, content)
+        write_atomically(path, content)
     except OSError as error:
         remedy = "Check the permissions of its folder and the space on its disk"
         raise BaselineError(str(path), f"cannot be written: {error.strerror}", remedy) from None
     return True
-
-
-def _replace(target: Path, content: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

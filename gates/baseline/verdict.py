@@ -28,13 +28,13 @@ class Files:
     """The line of a waiver in the settings file; 0 where it is not known."""
 
 
-def verdict(judgement: Judgement, strict: bool = False) -> Verdict:
-    """One gate's verdict: undecided where nothing is wrong but that accepted violations may have moved."""
-    if judgement.expired or (strict and judgement.unused):
+def verdict_of_update(judgement: Judgement) -> Verdict:
+    """One gate's verdict when its baseline is updated: undecided where all that is new may only have moved."""
+    if judgement.expired:
         return Verdict.BROKEN
     if judgement.new:
         return Verdict.UNDECIDED if looks_moved(judgement) else Verdict.BROKEN
-    return Verdict.BROKEN if strict and judgement.stale else Verdict.CLEAN
+    return Verdict.CLEAN
 
 
 def failures(judgement: Judgement, files: Files, strict: bool = False) -> list[Finding]:

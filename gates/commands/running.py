@@ -21,10 +21,10 @@ from gates.commands.options import (
 from gates.commands.output import publish
 from gates.progress import terminal_progress
 from gates.registry import gate
+from gates.reporting import report_of
 from gates.run import Run, Sources, open_cache, run
 from gates.settings.load import Loaded
 from gates.update import update_baselines
-from gates.reporting import report_of
 from reports.report import Report
 
 gate_options = apply(

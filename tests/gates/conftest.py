@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sample_project import FILES, Gates, commit, write
 
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A clean project in a git repository with one commit."""

@@ -19,9 +19,7 @@ def break_layers(project: Path) -> None:
 
 
 def waiver(rule: str, scope: str, expires: str) -> str:
-    return (
-        f'[[waivers]]\nrule = "{rule}"\nscope = "{scope}"\nowner = "ana"\nreason = "next release"\nexpires = {expires}\n\n'
-    )
+    return f'[[waivers]]\nrule = "{rule}"\nscope = "{scope}"\nowner = "ana"\nreason = "next release"\nexpires = {expires}\n\n'
 
 
 # 0, 1, 2, 3
@@ -82,7 +80,9 @@ def test_a_corrupt_baseline_ends_with_2(gates: Gates, project: Path) -> None:
     assert (done.returncode, "baselines/layering.json" in done.stderr) == (2, True)
 
 
-def test_no_settings_anywhere_ends_with_2_and_names_init(gates: Gates, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_settings_anywhere_ends_with_2_and_names_init(
+    gates: Gates, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     done = gates("check", cwd=tmp_path_factory.mktemp("empty"))
 
     assert (done.returncode, "gates init" in done.stderr) == (2, True)
@@ -290,7 +290,14 @@ def test_the_nearest_settings_decide_the_root(gates: Gates, project: Path) -> No
 
 def test_pyproject_holds_the_same_tables_below_its_prefix(gates: Gates, project: Path) -> None:
     (project / "gates.toml").unlink()
-    write(project, {"pyproject.toml": SETTINGS.replace("[[layering", "[[tool.gates.layering").replace("[docs", "[tool.gates.docs")})
+    write(
+        project,
+        {
+            "pyproject.toml": SETTINGS.replace("[[layering", "[[tool.gates.layering").replace(
+                "[docs", "[tool.gates.docs"
+            )
+        },
+    )
     assert gates("check").returncode == 0
 
     break_layers(project)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from small_trees import read_tree
 
 from analyzers.finding import Finding
 from analyzers.layering.analyse import analyse, graph_of
@@ -14,16 +15,10 @@ from analyzers.layering.graph import ImportGraph
 from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy
 from analyzers.layering.policy_check import check_policy
-from analyzers.python.facts import PythonFacts
-from analyzers.python.structure import read_python
 from analyzers.source import Source
 
 Analyse = Callable[..., list[Finding]]
 BuildGraph = Callable[..., ImportGraph]
-
-
-def read_tree(files: Mapping[str, str]) -> dict[str, PythonFacts]:
-    return {path: read_python(Source(path, text)) for path, text in files.items() if path.endswith(".py")}
 
 
 @pytest.fixture

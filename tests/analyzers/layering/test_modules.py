@@ -47,6 +47,11 @@ def test_given_roots_replace_the_detected_ones_and_the_longest_names() -> None:
     assert modules.names == ("pkg", "dep")
 
 
+def test_a_package_beats_a_file_of_the_same_name() -> None:
+    modules = Modules(["a.py", "a/__init__.py", "a-b.py"])
+    assert modules.at("a") == modules.number["a/__init__.py"]
+
+
 def test_only_python_files_are_modules() -> None:
     assert Modules(["a.py", "a.pyi", "README.md", "b.pyc"]).paths == ("a.py",)
 

@@ -6,6 +6,7 @@ import pytest
 
 from analyzers.markdown.extractor import MarkdownExtractor, is_markdown
 from analyzers.markdown.facts import Link, MarkdownFacts
+from analyzers.markdown.parser import parse
 from analyzers.source import Source
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -47,14 +48,21 @@ def test_a_target_is_kept_as_written_beside_what_it_means():
         ("[a `](no.md)` b](yes.md)", ["yes.md"]),
         ("[a \\](no.md) b](yes.md)", ["yes.md"]),
         ("[x](<a\\>b.md>)", ["a\\>b.md"]),
+        ("[x](a\\_(b)\\).md 't')", ["a\\_(b)\\).md"]),
+        ("[x](a&amp;\\&amp;.md)", ["a&amp;\\&amp;.md"]),
+        ("[a\\]: b]: c\\_d.md", ["c\\_d.md"]),
+        ("<img srcset='a.png 1x, a.png 2x'>", ["a.png", "a.png"]),
         ("[![n](x.png)](y.md)", ["y.md", "x.png"]),
         ("[x](a.md) and [x](a.md)", ["a.md", "a.md"]),
         ("[l\\]: x]: a.md", ["a.md"]),
         ("[a]: <b c.md>\n[d]: e.md (t)", ["b c.md", "e.md"]),
     ],
 )
-def test_targets(text, targets):
-    assert [link.target for link in facts(text).links] == targets
+def test_targets_and_their_places(text, targets):
+    found = parse(text, "github").links
+    assert [link.target for link in found] == targets
+    assert [text[link.target_start : link.target_end] for link in found] == targets
+    assert len({link.target_start for link in found}) == len(found)
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def _compound(draw: st.DrawFn, depth: int) -> list[str]:
                 ["@x.a\nclass C(D):"],
                 [f"if {test}:"],
                 [f"if {test}:", "else:"],
-                [f"if x:", f"elif {test}:", "else:"],
+                ["if x:", f"elif {test}:", "else:"],
                 ["try:", "except (A, B) as e:", "finally:"],
                 ["try:", "finally:"],
                 ["try:", "except* A:"],

@@ -135,7 +135,7 @@ def test_a_file_and_its_committed_twin_have_one_digest(tmp_path: Path, git: Git)
 
 @pytest.mark.parametrize("revision", ["nonsense", "--output=x", "HEAD:a.py", ""])
 def test_a_revision_that_does_not_exist_is_one_clear_error(tmp_path: Path, git: Git, revision: str) -> None:
-    with pytest.raises(TreeError, match="git rev-parse"):
+    with pytest.raises(TreeError, match="is no revision"):
         CommittedTree.at_revision(tmp_path, revision)
 
 

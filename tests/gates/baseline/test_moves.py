@@ -50,5 +50,7 @@ def test_a_function_moved_to_another_file_keeps_its_name():
 
 
 def test_moves_stand_in_the_order_of_their_new_places():
-    pairing = pair(holding(site("y.py"), site("z.py")).entries, holding(site("b.py"), site("a.py")).entries)
-    assert [move.new.path for move in pairing.moves] == ["a.py", "b.py"]
+    vanished = holding(site("b.py", symbol="old"), site("z.py"))
+    appeared = holding(site("a.py", symbol="f"), site("b.py", symbol="g"))
+    moves = pair(vanished.entries, appeared.entries).moves
+    assert [move.new.path for move in moves] == ["a.py", "b.py"]

@@ -5,7 +5,7 @@ from gates.baseline.compare import verify
 from gates.baseline.format import render
 from gates.baseline.ratchet import judge
 from gates.baseline.rules import RULES
-from gates.baseline.verdict import Files, failures, growth, notes, verdict
+from gates.baseline.verdict import Files, failures, growth, notes, verdict_of_update
 from reports.report import Verdict
 
 FILES = Files("gates.toml", "baselines/layering.json", lambda waiver: 7)
@@ -26,26 +26,36 @@ MOVED_AND_NEW = judged([site("b.py"), site("b.py", "triton")], [site("a.py")])
 
 
 @pytest.mark.parametrize(
-    ("judgement", "expected", "if_strict"),
+    ("judgement", "expected"),
     [
-        (ACCEPTED, Verdict.CLEAN, Verdict.CLEAN),
-        (NEW, Verdict.BROKEN, Verdict.BROKEN),
-        (MOVED, Verdict.UNDECIDED, Verdict.UNDECIDED),
-        (MOVED_AND_NEW, Verdict.BROKEN, Verdict.BROKEN),
-        (STALE, Verdict.CLEAN, Verdict.BROKEN),
-        (EXPIRED, Verdict.BROKEN, Verdict.BROKEN),
-        (UNUSED, Verdict.CLEAN, Verdict.BROKEN),
-        (EXPIRED_AND_MOVED, Verdict.BROKEN, Verdict.BROKEN),
+        (ACCEPTED, Verdict.CLEAN),
+        (NEW, Verdict.BROKEN),
+        (MOVED, Verdict.UNDECIDED),
+        (MOVED_AND_NEW, Verdict.BROKEN),
+        (STALE, Verdict.CLEAN),
+        (EXPIRED, Verdict.BROKEN),
+        (UNUSED, Verdict.CLEAN),
+        (EXPIRED_AND_MOVED, Verdict.BROKEN),
     ],
 )
-def test_the_verdict(judgement, expected, if_strict):
-    assert (verdict(judgement), verdict(judgement, strict=True)) == (expected, if_strict)
+def test_the_verdict_of_an_update(judgement, expected):
+    assert verdict_of_update(judgement) is expected
 
 
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("judgement", [ACCEPTED, NEW, MOVED, STALE, EXPIRED, UNUSED, MOVED_AND_NEW])
-def test_a_verdict_is_clean_exactly_when_nothing_fails(judgement, strict):
-    assert (verdict(judgement, strict) is Verdict.CLEAN) == (not failures(judgement, FILES, strict))
+@pytest.mark.parametrize(
+    ("judgement", "rules", "rules_if_strict"),
+    [
+        (ACCEPTED, [], []),
+        (NEW, ["LAY003"], ["LAY003"]),
+        (MOVED, ["LAY003"], ["LAY003", "BAS002"]),
+        (STALE, [], ["BAS002", "BAS002"]),
+        (EXPIRED, ["BAS001"], ["BAS001"]),
+        (UNUSED, [], ["BAS003"]),
+    ],
+)
+def test_what_fails(judgement, rules, rules_if_strict):
+    assert [finding.rule for finding in failures(judgement, FILES)] == rules
+    assert [finding.rule for finding in failures(judgement, FILES, strict=True)] == rules_if_strict
 
 
 def test_an_expired_waiver_fails_in_the_settings_file_with_all_that_it_says():

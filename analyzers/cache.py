@@ -79,6 +79,10 @@ class FactCache:
 
         return self._attempt(query, {})
 
+    def is_empty(self) -> bool:
+        """Whether there is nothing to find, so that knowing a file's digest would be of no use."""
+        return self._attempt(lambda connection: not connection.execute("SELECT 1 FROM facts LIMIT 1").fetchall(), True)
+
     def store(self, facts: Sequence[Fact]) -> None:
         self._attempt(
             lambda connection: connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", facts),

@@ -84,7 +84,8 @@ class FactBase:
             SyntaxCheckerError: the syntax checker cannot be run.
         """
         paths = {path for need in needs for path in need.paths}
-        self._digests.update(self.tree.digests(paths - self._digests.keys()))
+        if self.cache is not None and not self.cache.is_empty():
+            self._digests.update(self.tree.digests(paths - self._digests.keys()))
         read = self._remembered(READ, paths)
         missing: dict[str, list[Extractor]] = {path: [] for path in paths if path not in read}
         for need in needs:
@@ -113,6 +114,7 @@ class FactBase:
                 self._keep(result)
             if self.cache is not None:
                 self.cache.store([fact for result in results for fact in _storable(result)])
+                self.tree.remember({r.path: r.digest for r in results if r.digest and r.path not in self._digests})
             done += len(results)
             progress(done, len(jobs))
 

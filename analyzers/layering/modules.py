@@ -80,11 +80,6 @@ class Modules:
         """Path -> number."""
         return {path: number for number, path in enumerate(self.paths)}
 
-    def matching(self, patterns: Iterable[str]) -> frozenset[int]:
-        """The modules that any of the patterns covers."""
-        covers = pattern_matcher(patterns)
-        return frozenset(number for number, name in enumerate(self.names) if covers(name))
-
     @cached_property
     def packages_above(self) -> tuple[tuple[int, ...], ...]:
         """For each module the packages that run before it because it lies below them, nearest first."""

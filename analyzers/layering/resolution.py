@@ -116,10 +116,9 @@ class _ImportPath(dict[tuple[str, str], Found]):
 
     def __missing__(self, reading: tuple[str, str]) -> Found:
         module, name = reading
-        places = self._locate(module)
-        exact = self._module_at(self._children(places, name)) if name not in ("", "*") else None
+        exact = self._module_at(self._below(module, name)) if name not in ("", "*") else None
         if exact is None:
-            exact = self._module_at(places)
+            exact = self._module_at(self._locate(module))
         self[reading] = found = self._nearest(module) if exact is None else (exact, True)
         return found
 
@@ -134,16 +133,21 @@ class _ImportPath(dict[tuple[str, str], Found]):
         """Where a name stands: at one module, or in every folder of that name."""
         if dotted not in self._places:
             package, _, name = dotted.rpartition(".")
-            standard = dotted in self._standard
-            places = self._children(self._roots[:1] if standard else self._locate(package), name)
-            self._places[dotted] = () if standard and self._module_at(places) is None else places
+            self._places[dotted] = self._below(package, name)
         return self._places[dotted]
+
+    def _below(self, package: str, name: str) -> tuple[str, ...]:
+        parents = self._locate(package)
+        if not package and name in self._standard:
+            first = self._children(parents[:1], name)
+            return first if self._module_at(first) is not None else ()
+        if package and parents and self._modules.is_file(parents[0]):
+            return ()
+        return self._children(parents, name)
 
     def _children(self, parents: tuple[str, ...], name: str) -> tuple[str, ...]:
         folders = []
         for parent in parents:
-            if self._modules.is_file(parent):
-                continue
             place = f"{parent}/{name}" if parent else name
             if self._modules.at(place) is not None:
                 return (place,)

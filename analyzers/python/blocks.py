@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from sys import maxsize
+from typing import NamedTuple
 
 from analyzers.python.facts import ImportFlag, Symbol
 from analyzers.python.lexer import Lexed, Span, header_colon
@@ -21,89 +23,107 @@ _HANDLER = re.compile(rf"\n([ \t]*+)except(?!{IDENTIFIER})")
 _ALIAS = re.compile(rf"(?<!{IDENTIFIER})TYPE_CHECKING[ \t]+as[ \t]+({IDENTIFIER}+)")
 
 
+class _Nest:
+    """Spans that lie side by side or one within another."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self.spans = sorted(spans)
+        self.parents: list[int] = []
+        """For each span the index of the one around it; -1 where there is none."""
+        parent = -1
+        for index, (start, _) in enumerate(self.spans):
+            parent = self._enclosing(parent, start)
+            self.parents.append(parent)
+            parent = index
+
+    def innermost(self, offset: int) -> int:
+        """Index of the smallest span around an offset; -1 where there is none."""
+        return self._enclosing(bisect_right(self.spans, (offset, maxsize)) - 1, offset)
+
+    def _enclosing(self, index: int, offset: int) -> int:
+        while index >= 0 and self.spans[index][1] <= offset:
+            index = self.parents[index]
+        return index
+
+
+class _Definition(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    name: str
+
+
 class Blocks:
     """The definitions of one file in order, and for any offset what encloses it."""
 
     def __init__(self, lexed: Lexed) -> None:
-        self.symbols: list[Symbol] = []
         self._lexed = lexed
         self._padded = "\n" + lexed.code
         """A header pattern that starts with a newline is many times as fast as one with an anchor. A match in this
         text starts at the offset that its line has in the code."""
-        self._spans: list[Span] = []
-        self._starts: list[int] = []
-        self._parents: list[int] = []
-        self._deferred: list[bool] = []
-        self._guarded: list[Span] = []
-        self._dead: list[Span] = []
-        self._read()
+        definitions: list[_Definition] = []
+        guarded: list[Span] = []
+        dead: list[Span] = []
+        self._read(definitions, guarded, dead)
+        self._guarded = _Nest(guarded)
+        self._dead = _Nest(dead)
+        self._nest = _Nest(definition[:2] for definition in definitions)
+        self._functions: list[int] = []
+        """For each definition where the innermost function starts that it is or lies in; -1 where there is none."""
+        self.symbols: list[Symbol] = []
+        for definition, parent in zip(definitions, self._nest.parents, strict=True):
+            self._add(definition, parent)
 
     def symbol_at(self, offset: int) -> int:
         """Index of the innermost definition around an offset, from its keyword to its last statement; -1 at
         module level."""
-        index = bisect_right(self._starts, offset) - 1
-        while index >= 0 and self._spans[index][1] <= offset:
-            index = self._parents[index]
-        return index
+        return self._nest.innermost(offset)
 
     def flags_at(self, offset: int) -> int:
         """The `ImportFlag` values of an import at an offset that follow from where it stands."""
         flags = 0
         symbol = self.symbol_at(offset)
-        if symbol >= 0 and self._deferred[symbol]:
+        function = self._functions[symbol] if symbol >= 0 else -1
+        if function >= 0:
             flags |= ImportFlag.DEFERRED.value
-        if any(start <= offset < end for start, end in self._dead):
+        if self._dead.innermost(offset) >= 0:
             flags |= ImportFlag.TYPE_CHECKING.value
-        function = self._function_start(symbol)
-        if any(function <= start <= offset < end for start, end in self._guarded):
+        guard = self._guarded.innermost(offset)
+        # A function that is defined in a `try` is not called in it.
+        if guard >= 0 and self._guarded.spans[guard][0] > function:
             flags |= ImportFlag.GUARDED.value
         return flags
 
-    def _function_start(self, symbol: int) -> int:
-        """Where the innermost function around a symbol starts: a `try` outside of it does not guard its calls."""
-        while symbol >= 0 and self.symbols[symbol].kind != "function":
-            symbol = self._parents[symbol]
-        return self._starts[symbol] if symbol >= 0 else 0
-
-    def _read(self) -> None:
+    def _read(self, definitions: list[_Definition], guarded: list[Span], dead: list[Span]) -> None:
         code = self._lexed.code
         names: set[str] = set()
         if "TYPE_CHECKING" in code:
             names = {"TYPE_CHECKING", *_ALIAS.findall(code)}
-        parent = -1
         for header in _HEADER.finditer(self._padded):
-            indent, kind, guard = header.group(1, 2, 4)
+            indent, kind, name, guard = header.group(1, 2, 3, 4)
             if kind:
-                while parent >= 0 and self._spans[parent][1] <= header.start():
-                    parent = self._parents[parent]
-                self._define(header, parent)
-                parent = len(self.symbols) - 1
+                start = header.start() + len(indent)
+                block = code[start : self._block_end(header)]
+                definitions.append(_Definition(start, start + len(block.rstrip(" \t\f\n")), kind, normal(name)))
             elif guard:
                 end = self._block_end(header)
                 if self._continues(_HANDLER, end, len(indent)):
-                    self._guarded.append((header.start(), end))
+                    guarded.append((header.start(), end))
             elif names:
-                self._dead += self._dead_branches(header, names)
+                dead += self._dead_branches(header, names)
 
-    def _define(self, header: re.Match[str], parent: int) -> None:
-        indent, kind, name = header.group(1, 2, 3)
-        start = header.start() + len(indent)
-        end = self._block_end(header)
-        end = start + len(self._lexed.code[start:end].rstrip(" \t\f\n"))
-        name = normal(name)
-        function = kind == "def"
+    def _add(self, definition: _Definition, parent: int) -> None:
+        function = definition.kind == "def"
         self.symbols.append(
             Symbol(
-                f"{self.symbols[parent].name}.{name}" if parent >= 0 else name,
+                f"{self.symbols[parent].name}.{definition.name}" if parent >= 0 else definition.name,
                 "function" if function else "class",
-                self._lexed.position(start)[0],
-                self._lexed.position(end - 1)[0],
+                self._lexed.position(definition.start)[0],
+                self._lexed.position(definition.end - 1)[0],
             )
         )
-        self._spans.append((start, end))
-        self._starts.append(start)
-        self._parents.append(parent)
-        self._deferred.append(function or (parent >= 0 and self._deferred[parent]))
+        around = self._functions[parent] if parent >= 0 else -1
+        self._functions.append(definition.start if function else around)
 
     def _block_end(self, header: re.Match[str]) -> int:
         """Offset at which the next line starts that is not deeper than the header."""

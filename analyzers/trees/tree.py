@@ -30,6 +30,9 @@ class Tree(ABC):
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The content address of each file; a file that cannot be read has none."""
 
+    def remember(self, digests: Mapping[str, str]) -> None:
+        """Take note of digests that came of reading files for another reason."""
+
     @abstractmethod
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         """The bytes of each file, or why there are none, in the order asked for."""

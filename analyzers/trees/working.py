@@ -17,7 +17,7 @@ from analyzers.trees.tree import Tree, TreeError, blob_digest, symlink_problem
 from analyzers.trees.walk import walk
 
 _SETTLED_NS = 2_000_000_000
-"""A file touched less than this long ago may change again within the clock's grain: its state is not remembered."""
+"""A file touched less than this long ago may change again without a sign of it."""
 
 
 class WorkingTree(Tree):
@@ -71,26 +71,35 @@ class WorkingTree(Tree):
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         remembered = self._cache.states(str(self.root)) if self._cache else {}
-        settled_before = time.time_ns() - _SETTLED_NS
         found: dict[str, str] = {}
-        fresh: list[FileState] = []
+        fresh: dict[str, str] = {}
         for path in paths:
-            state = self._states.get(path)
-            if state is None:
+            if path not in self._states:
                 continue
-            signature = f"{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_ino}"
             known = remembered.get(path)
-            if known is not None and known.signature == signature:
+            if known is not None and known.signature == self._signature(path):
                 found[path] = known.digest
                 continue
             data = self._read(path)
             if isinstance(data, bytes):
-                found[path] = blob_digest(data)
-                if max(state.st_mtime_ns, state.st_ctime_ns) < settled_before:
-                    fresh.append(FileState(path, signature, found[path]))
-        if fresh and self._cache:
-            self._cache.remember(str(self.root), fresh)
-        return found
+                fresh[path] = blob_digest(data)
+        self.remember(fresh)
+        return found | fresh
+
+    def remember(self, digests: Mapping[str, str]) -> None:
+        """Only of files that have settled, so that a change within the clock's grain is not missed."""
+        settled_before = time.time_ns() - _SETTLED_NS
+        settled = [
+            FileState(path, self._signature(path), digest)
+            for path, digest in digests.items()
+            if max(self._states[path].st_mtime_ns, self._states[path].st_ctime_ns) < settled_before
+        ]
+        if settled and self._cache:
+            self._cache.remember(str(self.root), settled)
+
+    def _signature(self, path: str) -> str:
+        state = self._states[path]
+        return f"{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_ino}"
 
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         for path in paths:

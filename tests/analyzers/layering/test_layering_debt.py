@@ -18,7 +18,7 @@ FILES = {
     "app/side.py": "import app.core",
     "app/util.py": "",
 }
-LAYERS = {"layers": [{"name": "order", "within": "app", "order": ["cli", "core | side"]}]}
+LAYERS: dict[str, Any] = {"layers": [{"name": "order", "within": "app", "order": ["cli", "core | side"]}]}
 
 
 def finding(rule: str, path: str, subject: str = "x") -> Finding:

@@ -22,6 +22,7 @@ PACKAGE = {
     "app/bare/c.py": "",
     "tool.py": "",
     "json.py": "",
+    "scripts.py": "",
     "scripts/run.py": "",
     "scripts/neighbour.py": "",
     "scripts/queue.py": "",

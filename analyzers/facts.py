@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from analyzers.cache import Fact, FactCache
 from analyzers.decoding import decode
+from analyzers.errors import UserError
 from analyzers.source import Problem, Source
 from analyzers.trees.tree import Tree, blob_digest
 
@@ -18,9 +21,6 @@ _BATCH = 100
 """Files in one unit of work: large enough that starting the syntax checker does not count, small enough to share."""
 _PARALLEL_FROM = 200
 """Fewer files than this are read faster by one process than two can be started."""
-
-READ = "read@1"
-"""The kind under which it is remembered that a content decodes and, for Python, parses."""
 
 
 class Extractor(Protocol):
@@ -86,13 +86,12 @@ class FactBase:
         paths = {path for need in needs for path in need.paths}
         if self.cache is not None and not self.cache.is_empty():
             self._digests.update(self.tree.digests(paths - self._digests.keys()))
-        read = self._remembered(READ, paths)
-        missing: dict[str, list[Extractor]] = {path: [] for path in paths if path not in read}
+        missing: dict[str, list[Extractor]] = {}
         for need in needs:
             known = self._facts.setdefault(need.extractor.kind, {})
             known.update(self._remembered(need.extractor.kind, (path for path in need.paths if path not in known)))
             for path in need.paths:
-                if path not in known or path not in read:
+                if path not in known:
                     missing.setdefault(path, []).append(need.extractor)
         self._extract([_Job(path, tuple(extractors)) for path, extractors in sorted(missing.items())], progress)
 
@@ -101,57 +100,72 @@ class FactBase:
             return {}
         digests = {path: self._digests[path] for path in paths if path in self._digests}
         stored = self.cache.lookup(kind, digests.values())
-        facts = {}
-        for path, digest in digests.items():
-            with suppress(KeyError, ValueError):
-                facts[path] = json.loads(stored[digest])
-        return facts
+        values = {path: stored[digest] for path, digest in digests.items() if digest in stored}
+        try:
+            # One call for all: 5,000 calls take longer than the parsing.
+            return dict(zip(values, json.loads(f"[{','.join(values.values())}]"), strict=True))
+        except ValueError:
+            return {}
 
     def _extract(self, jobs: list[_Job], progress: Progress) -> None:
         done = 0
-        for results in _run(self.tree, jobs):
-            for result in results:
-                self._keep(result)
-            if self.cache is not None:
-                self.cache.store([fact for result in results for fact in _storable(result)])
-                self.tree.remember({r.path: r.digest for r in results if r.digest and r.path not in self._digests})
-            done += len(results)
-            progress(done, len(jobs))
+        with closing(_run(self.tree, jobs)) as batches:
+            for results in batches:
+                self._keep(results)
+                done += len(results)
+                progress(done, len(jobs))
 
-    def _keep(self, result: _Result) -> None:
-        if result.problem is not None:
-            self.problems[result.path] = result.problem
-        for kind, value in result.facts:
-            self._facts[kind][result.path] = json.loads(value)
+    def _keep(self, results: list[_Result]) -> None:
+        for result in results:
+            if result.problem is not None:
+                self.problems[result.path] = result.problem
+            for kind, value in result.facts:
+                self._facts[kind][result.path] = json.loads(value)
+        if self.cache is not None:
+            self.cache.store([fact for result in results for fact in _storable(result)])
+            self.tree.remember({r.path: r.digest for r in results if r.digest and r.path not in self._digests})
 
 
 def _storable(result: _Result) -> Iterator[Fact]:
-    """A file with a problem is read again each time: the next syntax checker may know better."""
-    if result.digest:
+    """That facts are stored says that there was no problem; a file with one is read again each time."""
+    if result.problem is None:
         yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
-        if result.problem is None:
-            yield Fact(result.digest, READ, "true")
 
 
-def _run(tree: Tree, jobs: list[_Job]) -> Iterator[list[_Result]]:
+def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
     batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
     workers = min(os.cpu_count() or 1, len(batches), 16)
     if len(jobs) < _PARALLEL_FROM or workers < 2:
         yield from (_extract_batch(tree, batch) for batch in batches)
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, initializer=_ignore_interrupts) as pool:
         try:
             yield from pool.map(_extract_batch, [tree] * len(batches), batches)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        except BrokenProcessPool:
+            raise UserError("a worker process was killed while it read files; is there enough memory?") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole process group; the process that owns the workers ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
     results: dict[str, _Result] = {}
-    python: dict[str, str] = {}
+    python: dict[str, Path | str] = {}
     for (path, data), job in zip(tree.read_many([job.path for job in jobs]), jobs, strict=True):
         if isinstance(data, Problem):
             results[path] = _Result(path, "", data, [])
@@ -161,7 +175,7 @@ def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
             results[path] = _Result(path, "", text, [])
             continue
         if path.endswith((".py", ".pyi")):
-            python[path] = text
+            python[path] = (tree.on_disk(path) if _is_utf8(data) else None) or text
         source = Source(path, text)
         facts = [(e.kind, json.dumps(e.extract(source), separators=(",", ":"))) for e in job.extractors]
         results[path] = _Result(path, blob_digest(data), None, facts)

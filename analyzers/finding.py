@@ -46,6 +46,8 @@ class Finding(NamedTuple):
     """What is wrong, in a form that survives edits elsewhere: an imported module, a link target, a name."""
     message: str
     hint: str = ""
+    amount: int = 0
+    """How bad it is, where that can be measured, such as lines; 0 when the finding has no size."""
     fingerprint: str = ""
     trace: Trace | None = None
     """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
@@ -61,11 +63,14 @@ def identify(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings in order of place, each with its fingerprint.
 
     The fingerprint hashes rule, path, symbol, subject and, among findings that agree in all four, the
-    ordinal: lines may move freely, yet each site counts on its own.
+    ordinal: lines may move freely, yet each site counts on its own. Of findings that agree the largest come
+    first, so that neither their order in the file nor one that goes makes another seem to have grown.
     """
     seen: dict[tuple[str, str, str, str], int] = {}
-    for finding in sorted(findings, key=lambda f: f[:6]):
+    identified = []
+    for finding in sorted(findings, key=lambda f: (-f.amount, f[:6])):
         identity = (finding.rule, finding.path, finding.symbol, finding.subject)
         ordinal = seen.get(identity, 0)
         seen[identity] = ordinal + 1
-        yield finding._replace(fingerprint=fingerprint(*identity, ordinal))
+        identified.append(finding._replace(fingerprint=fingerprint(*identity, ordinal)))
+    yield from sorted(identified, key=lambda f: f[:6])

@@ -162,7 +162,7 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
     return (
         f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB,"
-        f" {platform.system()} {platform.release()}, Python {platform.python_version()}"
+        f" {platform.system()}, Python {platform.python_version()}"
     )
 
 

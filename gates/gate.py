@@ -15,7 +15,7 @@ from gates.settings.load import Loaded
 from gates.settings.model import Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Context:
     """One tree under one set of settings."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analyzers.facts import FactBase, Need
@@ -38,7 +39,7 @@ class LayeringGate:
 
     def needs(self, context: Context) -> list[Need]:
         policy = self._policy(context)
-        modules = self._modules(context)
+        modules = _modules_of(context)
         self._check(policy, modules, context)
         needs = [Need(PythonExtractor(), modules.paths)]
         if policy.coupling:
@@ -50,7 +51,7 @@ class LayeringGate:
         policy = self._policy(context)
         python = {path: PythonFacts.from_json(fact) for path, fact in facts.of(PythonExtractor()).items()}
         coupling = facts.of(CouplingExtractor.of(policy.coupling)) if policy.coupling else {}
-        return Inputs(policy, self._modules(context), python, coupling)
+        return Inputs(policy, _modules_of(context), python, coupling)
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(*self.inputs(context, facts))
@@ -64,9 +65,6 @@ class LayeringGate:
             )
         return policy
 
-    def _modules(self, context: Context) -> Modules:
-        return Modules(context.paths, context.settings.source_roots)
-
     def _check(self, policy: LayeringPolicy, modules: Modules, context: Context) -> None:
         """Refuse settings that do not fit the tree."""
         problems = check_policy(policy, modules)
@@ -79,6 +77,12 @@ class LayeringGate:
                     for problem in problems
                 ],
             )
+
+
+@lru_cache(maxsize=2)
+def _modules_of(context: Context) -> Modules:
+    """Kept for the steps of one run, and for the two trees of a report with a base."""
+    return Modules(context.paths, context.settings.source_roots)
 
 
 def _key(place: str) -> tuple[str | int, ...]:

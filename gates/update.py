@@ -34,11 +34,12 @@ def update_baselines(run: Run, *, accept_moves: bool) -> Report:
 
 def _changed(result: GateResult, accept_moves: bool) -> tuple[Baseline, str]:
     """The new baseline, and what happened in words."""
-    before = len(result.judgement.baseline.entries)
+    before, lowered = len(result.judgement.baseline.entries), len(result.judgement.shrunk)
     name = result.baseline_file.name
     if not accept_moves:
         baseline = update(result.judgement)
-        return baseline, f"{name}: {before - len(baseline.entries)} fixed, taken out of the baseline."
+        fixed = before - len(baseline.entries)
+        return baseline, f"{name}: {fixed} fixed, taken out of the baseline; {lowered} lowered."
     rehomed = rehome(result.judgement)
     fixed = before - len(rehomed.baseline.entries)
-    return rehomed.baseline, f"{name}: {len(rehomed.moves)} moved, {fixed} fixed."
+    return rehomed.baseline, f"{name}: {len(rehomed.moves)} moved, {fixed} fixed, {lowered} lowered."

@@ -23,6 +23,7 @@ def check_shape(policy: ShapePolicy, path: str, facts: PythonFacts) -> Iterator[
             subject="lines",
             message=f"the file has {facts.lines} lines; the budget is {policy.max_file_lines}",
             hint="Give each of the things that it does a file of its own.",
+            amount=facts.lines,
         )
     if policy.private_access:
         yield from _private_accesses(path, facts)
@@ -41,6 +42,7 @@ def _long_functions(budget: int, path: str, facts: PythonFacts) -> Iterator[Find
                 subject=symbol.name,
                 message=f"the function `{symbol.name}` has {length} lines; the budget is {budget}",
                 hint="Move its steps into functions that are named after what they do.",
+                amount=length,
             )
 
 

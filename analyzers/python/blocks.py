@@ -20,7 +20,7 @@ _HEADER = re.compile(
 )
 _ALTERNATIVE = re.compile(rf"\n([ \t]*+)(?:elif|else)(?!{IDENTIFIER})")
 _HANDLER = re.compile(rf"\n([ \t]*+)except(?!{IDENTIFIER})")
-_ALIAS = re.compile(rf"(?<!{IDENTIFIER})TYPE_CHECKING[ \t]+as[ \t]+({IDENTIFIER}+)")
+_ALIAS = re.compile(rf"TYPE_CHECKING(?<!{IDENTIFIER}TYPE_CHECKING)[ \t]+as[ \t]+({IDENTIFIER}+)")
 
 
 class _Nest:
@@ -104,7 +104,7 @@ class Blocks:
             if kind:
                 start = header.start() + len(indent)
                 block = code[start : self._block_end(header)]
-                definitions.append(_Definition(start, start + len(block.rstrip(" \t\f\n")), kind, normal(name)))
+                definitions.append(_Definition(start, start + len(block.rstrip(" \t\n")), kind, normal(name)))
             elif guard:
                 end = self._block_end(header)
                 if self._continues(_HANDLER, end, len(indent)):

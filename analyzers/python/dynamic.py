@@ -13,8 +13,8 @@ from analyzers.python.imports import Statement
 from analyzers.python.lexer import Lexed, Span
 from analyzers.python.literals import IDENTIFIER
 
-_ALIAS = re.compile(rf"(?<!{IDENTIFIER})(importlib|import_module)[ \t\f]+as[ \t\f]+({IDENTIFIER}+)")
-_LAZY_MODULE = re.compile(r"LazyModule(?<!class LazyModule)(?<!class _LazyModule)[ \t\f]*\(")
+_ALIAS = re.compile(rf"(?<!{IDENTIFIER})(importlib|import_module)[ \t]+as[ \t]+({IDENTIFIER}+)")
+_LAZY_MODULE = re.compile(r"LazyModule(?<!class LazyModule)(?<!class _LazyModule)[ \t]*\(")
 _BRACKET = re.compile(r"[()\[\]{}\n]")
 _MODULE = re.compile(r"(\.*)([^\W\d]\w*(?:\.[^\W\d]\w*)*|(?<=\.))(?::([^\W\d]\w*))?")
 """A module as a string names it: leading dots, dotted name, and the attribute after a colon."""
@@ -83,8 +83,8 @@ def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[Span]:
     for statement in statements:
         for name, alias in _ALIAS.findall(code, statement.start, statement.end):
             (modules if name == "importlib" else functions).add(alias)
-    owned = rf"(?:{'|'.join(modules)})[ \t\f]*\.[ \t\f]*import_module|builtins\.__import__"
-    called = re.compile(rf"(?<![\w.])(?<!def )(?:{owned}|{'|'.join(functions)})[ \t\f]*\(")
+    owned = rf"(?:{'|'.join(modules)})[ \t]*\.[ \t]*import_module|builtins\.__import__"
+    called = re.compile(rf"(?<![\w.])(?<!def )(?:{owned}|{'|'.join(functions)})[ \t]*\(")
     end = 0
     while call := called.search(code, end):
         end = _call_end(code, call.end())
@@ -141,7 +141,7 @@ def _import_module(call: ast.Call, module: str, level: int) -> list[Target] | No
             return [(module, "", level)]
         case ast.Constant(value=str(package)):
             base = package.split(".")
-            kept = base[: len(base) - level + 1]
+            kept = base[: max(0, len(base) - level + 1)]
             return [(".".join((*kept, module) if module else kept), "", 0)] if kept else []
     return None
 

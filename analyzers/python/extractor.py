@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzers.python.facts import PythonFacts
-from analyzers.python.structure import read_python
 from analyzers.source import Source
 
 _VERSION = 1
@@ -20,4 +19,6 @@ class PythonExtractor:
 
     def extract(self, source: Source) -> PythonFacts:
         """The file's facts, which JSON can hold; `PythonFacts.from_json` reads them back."""
+        from analyzers.python.structure import read_python
+
         return read_python(source)

@@ -23,7 +23,8 @@ class ImportFlag(IntFlag):
 
 class Import(NamedTuple):
     """One imported name. `import a.b` has module "a.b" and no name; `from ..x import y` module "x", name "y",
-    level 2; a star import the name "*"."""
+    level 2; a star import the name "*". It stands where its name does, which need not be where its statement starts;
+    a LAZY one of level 0 may be relative to the file's folder or absolute."""
 
     module: str
     name: str

@@ -13,7 +13,7 @@ from analyzers.python.literals import IDENTIFIER, normal
 
 _KEYWORD = re.compile(rf"import(?<!{IDENTIFIER}import)(?!{IDENTIFIER})")
 _STATEMENT_END = re.compile(r"[;\n]|\Z")
-_NAME = re.compile(rf"({IDENTIFIER}+(?:[ \t\f]*\.[ \t\f]*{IDENTIFIER}+)*+|\*)(?:[ \t\f]+as[ \t\f]+{IDENTIFIER}+)?")
+_NAME = re.compile(rf"({IDENTIFIER}+(?:[ \t]*\.[ \t]*{IDENTIFIER}+)*+|\*)(?:[ \t]+as[ \t]+{IDENTIFIER}+)?")
 
 
 class Statement(NamedTuple):

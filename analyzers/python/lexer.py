@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import accumulate, repeat
+from functools import cached_property, lru_cache
+from itertools import accumulate, compress, repeat
 from operator import add
 from typing import Literal
 
-from analyzers.python.literals import IDENTIFIER, TOKEN, has_prefix, is_template, prefix_start, template_end
+from analyzers.python.literals import IDENTIFIER, PREFIX_LETTERS, TOKEN, is_template, prefix_start, template_end
 
 Span = tuple[int, int]
 """Offsets of a first character and of the one after the last."""
@@ -31,8 +31,9 @@ class Lexed:
         self.text = text
         self.code = code
         """As long as the text. Comments are spaces, every character of a string literal is `"`, and so that each
-        line is one logical line, newlines within brackets and continuations are spaces. The indentation of a
-        line is the number of its leading blanks: tabs count as one, as in the tokenizer's consistency check."""
+        line is one logical line, newlines within brackets, continuations and form feeds are spaces. The
+        indentation of a line is the number of its leading spaces and tabs: a tab counts as one, as it does when
+        the tokenizer checks for consistency."""
         self.strings = strings
         """Every string literal, prefix and quotes included; what is nested in an f-string belongs to it."""
         self.comments = comments
@@ -85,7 +86,7 @@ class Lexed:
         return literals
 
 
-_STRING_STATEMENT = re.compile(r'(?P<open>[ \t\f(]*+)(?P<strings>"[" \t\f]*+)(?P<close>[) \t\f]*+)(?=[;\n]|\Z)')
+_STRING_STATEMENT = re.compile(r'(?P<open>[ \t(]*+)(?P<strings>"[" \t]*+)(?P<close>[) \t]*+)(?=[;\n]|\Z)')
 _NOT_TEXT = re.compile(r"[rR]?[bBfFtT]")
 
 
@@ -100,11 +101,10 @@ def lex(text: str) -> Lexed:
     while token := search(text, at):
         start, end = token.span()
         if text[start] == "#":
-            fill = " "
             comments.append((start, end))
+            pieces += (text[at:start], " " * (end - start))
         else:
-            fill = '"'
-            if has_prefix(text, start):
+            if start > at and text[start - 1] in PREFIX_LETTERS:
                 quote, start = start, max(at, prefix_start(text, start))
                 if templates and is_template(text[start:quote]) and text.find("{", quote, end) >= 0:
                     closed = template_end(text, start, quote)
@@ -112,23 +112,22 @@ def lex(text: str) -> Lexed:
                     templates = closed is not None
                     end = closed or end
             strings.append((start, end))
-        pieces.append(text[at:start])
-        pieces.append(fill * (end - start))
+            pieces += (text[at:start], '"' * (end - start))
         at = end
     pieces.append(text[at:])
     return Lexed(text, _logical_lines("".join(pieces)), strings, comments)
 
 
-_SPLIT_INDENTATION = re.compile(r"((?:\A|(?<!\\)\n)[ \t\f]*)\\\n([ \t\f\\\n]*)")
+_SPLIT_INDENTATION = re.compile(r"\n(?<!\\\n)([ \t\f]*+)\\\n((?:[ \t\f]++|\\\n)*+)")
 _FORM_FEED = re.compile(r"(\A|\n)([ \t\f]*\f)([ \t]*)")
 
 
 def _logical_lines(code: str) -> str:
     """Turn newlines within brackets and continuations into spaces, and indentations into plain blanks."""
     if "\\\n" in code:
-        code = _SPLIT_INDENTATION.sub(_unsplit, code).replace("\\\n", "  ")
+        code = _SPLIT_INDENTATION.sub(_unsplit, "\n" + code)[1:].replace("\\\n", "  ")
     if "\f" in code:
-        code = _FORM_FEED.sub(_after_form_feed, code)
+        code = _FORM_FEED.sub(_after_form_feed, code).replace("\f", " ")
     lines = code.split("\n")
     joined: list[str] = []
     done = 0
@@ -142,11 +141,10 @@ def _logical_lines(code: str) -> str:
 
 def _unsplit(match: re.Match[str]) -> str:
     """An indentation that goes on after a backslash is as deep as its first line, or if that is 0 as the rest."""
-    start, head = ("\n", match[1][1:]) if match[1].startswith("\n") else ("", match[1])
-    column = len(head.rpartition("\f")[2])
+    column = len(match[1].rpartition("\f")[2])
     if not column:
-        column = len(re.sub(r"\\\n", "", match[2]).rpartition("\f")[2])
-    return start + "\f" * (len(match[0]) - len(start) - column) + " " * column
+        column = len(match[2].replace("\\\n", "").rpartition("\f")[2])
+    return "\n" + "\f" * (len(match[0]) - 1 - column) + " " * column
 
 
 def _after_form_feed(match: re.Match[str]) -> str:
@@ -164,18 +162,22 @@ def _open_lines(code: str) -> Iterator[tuple[int, int]]:
     skeleton = code.encode("ascii", "replace").translate(_BRACKETS, _NOT_BRACKETS)
     for _ in range(4):
         skeleton = skeleton.replace(b"()", b"")
-    depth = first = number = 0
+    depth = first = 0
     lines = skeleton.split(b"\n")
-    for number, line in enumerate(lines):
-        if line:
-            before = depth
-            depth = max(0, depth + line.count(b"(") - line.count(b")"))
-            if depth and not before:
-                first = number
-            elif before and not depth:
-                yield first, number
+    for number in compress(range(len(lines)), lines):
+        before = depth
+        depth = max(0, depth + _depth_change(lines[number]))
+        if depth and not before:
+            first = number
+        elif before and not depth:
+            yield first, number
     if depth:
-        yield first, number
+        yield first, len(lines) - 1
+
+
+@lru_cache
+def _depth_change(brackets: bytes) -> int:
+    return brackets.count(b"(") - brackets.count(b")")
 
 
 _DEFINITION = re.compile(rf"\n[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{IDENTIFIER}")
@@ -214,13 +216,13 @@ def _first_statements(code: str) -> Iterator[int]:
         end = padded.find("\n", definition.end()) - 1
         end = end if end >= 0 else len(code)
         header = code[definition.start() : end]
-        if header.rstrip(" \t\f").endswith(":"):
+        if header.rstrip(" \t").endswith(":"):
             yield _blank_end(code, end)
         else:
             yield min(header_colon(code, definition.start()) + 1, len(code))
 
 
-_BLANKS = re.compile(r"[ \t\f\n]*+")
+_BLANKS = re.compile(r"[ \t\n]*+")
 
 
 def _blank_end(code: str, start: int) -> int:

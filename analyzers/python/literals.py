@@ -20,13 +20,14 @@ def normal(name: str) -> str:
 
 
 _PREFIXES = frozenset(("r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"))
-_PREFIX_LETTERS = frozenset("rubftRUBFT")
+PREFIX_LETTERS = frozenset("rubftRUBFT")
+"""What the character before a quote is one of wherever the literal has a prefix."""
 
 _BODY = {
-    '"""': r'[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+',
-    "'''": r"[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+",
-    '"': r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+',
-    "'": r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*+",
+    '"""': r'[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*',
+    "'''": r"[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*",
+    '"': r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*',
+    "'": r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*",
 }
 
 TOKEN = re.compile("|".join((r"#[^\n]*+", *(f"{quote}{body}(?:{quote})?" for quote, body in _BODY.items()))), re.DOTALL)
@@ -40,11 +41,6 @@ def prefix_start(text: str, quote: int) -> int:
     while start and quote - start < 3 and _is_identifier(text[start - 1]):
         start -= 1
     return start if text[start:quote].lower() in _PREFIXES else quote
-
-
-def has_prefix(text: str, quote: int) -> bool:
-    """Whether a prefix may stand before the quote: a quick test for the many strings that have none."""
-    return quote > 0 and text[quote - 1] in _PREFIX_LETTERS
 
 
 def _is_identifier(character: str) -> bool:
@@ -65,7 +61,8 @@ class Template(NamedTuple):
     end: int
     """Offset just after its closing quote."""
     code: str
-    """As long as the literal: the expressions of its replacement fields, on one line, and `"` for all else."""
+    """As long as the literal, on one line: the expressions of its replacement fields, with `"` for the strings in
+    them, and `(` for all else, which joins with nothing."""
 
 
 def read_template(text: str, start: int) -> Template | None:
@@ -90,13 +87,13 @@ def _plain_template(quote: str) -> re.Pattern[str]:
     """
     own, other = quote[0], "'" if quote[0] == '"' else '"'
     newline = "" if len(quote) == 3 else r"\n"
-    literal = rf"[^{own}\\{{}}{newline}]++|\\[^N{{}}]|\{{\{{|\}}\}}"
+    literal = rf"[^{own}\\{{}}{newline}]++|\\[^{{}}]|\{{\{{|\}}\}}"
     if len(quote) == 3:
         literal += rf"|{own}(?!{own}{own})"
     string = rf"{other}(?!{other})[^{{}}\"'#\\\n]*+{other}(?!{other})"
-    inside = rf"(?:[^{{}}\"'#\\\n]++|{string})*+"
-    field = rf"\{{(?!\{{){inside}(?:\{{{inside}\}}{inside})*+\}}"
-    return re.compile(rf"{quote}(?:{literal}|{field})*+{quote}", re.DOTALL)
+    inside = rf"(?:[^{{}}\"'#\\\n]++|{string})*"
+    field = rf"\{{(?!\{{){inside}(?:\{{{inside}\}}{inside})*\}}"
+    return re.compile(rf"{quote}(?:{literal}|{field})*{quote}", re.DOTALL)
 
 
 _PLAIN_TEMPLATE = {quote: _plain_template(quote) for quote in _BODY}
@@ -105,11 +102,13 @@ _LITERAL_STOP = re.compile(r"""\\|["'{}\n]""")
 _FIELD_STOP = re.compile(r"""[#"'()\[\]{}:]""")
 
 
+_ON_ONE_LINE = str.maketrans("\n\f", "  ")
+
+
 class _Literal(NamedTuple):
     """Reading characters: of a template itself, or of a format specifier inside it."""
 
     quote: str
-    raw: bool
     specifier: bool = False
 
 
@@ -141,7 +140,7 @@ class _TemplateReader:
         quote = self.start
         while self.text[quote] not in "\"'":
             quote += 1
-        self._open(self.start, quote)
+        self._open(quote)
         while self.stack:
             top = self.stack[-1]
             stop = (_LITERAL_STOP if isinstance(top, _Literal) else _FIELD_STOP).search(self.text, self.at)
@@ -152,14 +151,14 @@ class _TemplateReader:
                 self._field(top, stop)
             elif not self._literal(top, stop):
                 return None
-        self.code.append('"' * (self.at - self.shown))
-        return Template(self.at, "".join(self.code).replace("\n", " "))
+        self.code.append("(" * (self.at - self.shown))
+        return Template(self.at, "".join(self.code).translate(_ON_ONE_LINE))
 
-    def _open(self, start: int, quote: int) -> None:
+    def _open(self, quote: int) -> None:
         """Enter a template."""
         mark = self.text[quote]
         mark = mark * 3 if self.text.startswith(mark * 3, quote) else mark
-        self.stack.append(_Literal(mark, "r" in self.text[start:quote].lower()))
+        self.stack.append(_Literal(mark))
         self.at = quote + len(mark)
 
     def _leave(self) -> None:
@@ -169,14 +168,16 @@ class _TemplateReader:
 
     def _show(self, end: int) -> None:
         """Write the code that ends at `end`."""
-        self.code += ('"' * (self.code_start - self.shown), self.text[self.code_start : end])
+        self.code += ("(" * (self.code_start - self.shown), self.text[self.code_start : end])
         self.shown = end
 
     def _literal(self, literal: _Literal, stop: re.Match[str]) -> bool:
         """Handle a character that may mean something in a literal; False where the template is broken off."""
         character, text = stop[0], self.text
         if character == "\\":
-            self._escape(literal)
+            # A brace keeps its meaning. What \N{...} names is read as if it were an expression: that ends it as well.
+            if not text.startswith(("{", "}"), self.at):
+                self.at += 1
         elif character == "{":
             if text.startswith("{", self.at) and not literal.specifier:
                 self.at += 1
@@ -197,15 +198,6 @@ class _TemplateReader:
             self.at = stop.start() + len(literal.quote)
             self._leave()
         return True
-
-    def _escape(self, literal: _Literal) -> None:
-        """Step over what a backslash takes with it: never a brace, unless it names a character."""
-        text = self.text
-        if not literal.raw and text.startswith("N{", self.at):
-            closing = text.find("}", self.at)
-            self.at = closing + 1 if closing >= 0 else len(text)
-        elif not text.startswith(("{", "}"), self.at):
-            self.at += 1
 
     def _field(self, field: _Field, stop: re.Match[str]) -> None:
         """Handle a character that may mean something in an expression."""
@@ -228,9 +220,10 @@ class _TemplateReader:
         """Step over a comment or string, or enter a template."""
         token = TOKEN.match(self.text, start)
         assert token is not None
-        prefix = prefix_start(self.text, start) if has_prefix(self.text, start) else start
+        prefix = prefix_start(self.text, start)
         self._show(prefix)
         if is_template(self.text[prefix:start]):
-            self._open(prefix, start)
+            self._open(start)
         else:
-            self.at = self.code_start = token.end()
+            self.code.append((" " if token[0][0] == "#" else '"') * (token.end() - prefix))
+            self.at = self.code_start = self.shown = token.end()

@@ -29,17 +29,17 @@ _REACH = 120
 any one line can take."""
 
 _NAME = rf"_{IDENTIFIER}*"
-_BLANK = r"[ \t\f]"
+_BLANK = r"[ \t]"
 _SELF = r"(?:self|cls|mcs)"
 _ACCESS = re.compile(rf"\.(?<!(?<![\w.])self\.)(?<!(?<![\w.])cls\.){_BLANK}*({_NAME})")
 _SELF_OWNER = re.compile(rf"{_SELF}(?:\.__class__)?|super\(\w*\)|type\({_SELF}\)")
 _WORD = re.compile(IDENTIFIER)
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
-_BLANKS = " \t\f"
+_BLANKS = " \t"
 _ANNOTATION = re.compile(rf"{_BLANK}*:(?!=)")
-_MORE_TARGETS = rf",[\w.,* \t\f\x80-\U0010ffff]{{0,{_REACH}}}"
+_MORE_TARGETS = rf",[\w.,* \t\x80-\U0010ffff]{{0,{_REACH}}}"
 _LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:{_MORE_TARGETS})?|//|>>|<<|\*\*|[-+*/%@&|^])=(?!=)")
-_FIRST_TARGETS = ascii_letters + digits + "_.,*= \t\f"
+_FIRST_TARGETS = ascii_letters + digits + "_.,*= \t"
 
 
 def private_accesses(
@@ -105,7 +105,7 @@ _TEMPLATE = re.compile(r"[rR]?[fFtT][rR]?[\"']")
 
 
 _OPENING = {")": "(", "]": "[", "}": "{"}
-_BACKWARD = re.compile(rf"({IDENTIFIER}+)|\"+|[^ \t\f]")
+_BACKWARD = re.compile(rf"({IDENTIFIER}+)|\"+|[^ \t]")
 
 
 def _owner(code: str, dot: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,35 +21,50 @@ class SyntaxCheckerError(UserError):
     """ruff cannot be run, or its answer cannot be understood."""
 
 
-def check_syntax(texts: Mapping[str, str]) -> dict[str, Problem]:
-    """The first syntax error of each text that has one.
+def check_syntax(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
+    """The first syntax error of each source that has one.
+
+    Args:
+        sources: by any key, a file on disk that holds UTF-8, or a text. Texts are written to a temporary folder
+            first, which on many systems takes longer than checking them.
 
     Raises:
         SyntaxCheckerError: ruff is missing or fails.
     """
+    if not sources:  # ruff would take the current folder
+        return {}
     with TemporaryDirectory(prefix="voltgate-") as folder:
-        names = {}
-        for number, (key, text) in enumerate(texts.items()):
-            name = f"{number}.py"
-            Path(folder, name).write_bytes(text.encode("utf-8", "surrogatepass"))
-            names[name] = key
+        keys = {file: key for key, file in _files(sources, folder)}
         first: dict[str, Problem] = {}
-        for name, problem in sorted(_errors(folder), key=lambda error: error[1][1:3]):
-            first.setdefault(names[name], problem)
+        for file, problem in sorted(_errors(keys), key=lambda error: error[1][1:3]):
+            if file in keys:
+                first.setdefault(keys[file], problem)
     return first
 
 
-def _errors(folder: str) -> list[tuple[str, Problem]]:
-    """What ruff says of the files in a folder, with every way of silencing it turned off."""
-    from ruff import find_ruff_bin
+def _files(sources: Mapping[str, Path | str], folder: str) -> Iterator[tuple[str, str]]:
+    """Each key, and the absolute path of a file that holds its source."""
+    for number, (key, source) in enumerate(sources.items()):
+        if isinstance(source, Path) and str(source).isprintable():
+            yield key, os.path.abspath(source)
+            continue
+        file = os.path.join(folder, f"{number}.py")
+        data = source.read_bytes() if isinstance(source, Path) else source.encode("utf-8", "surrogatepass")
+        Path(file).write_bytes(data)
+        yield key, file
+
+
+def _errors(files: Iterable[str]) -> list[tuple[str, Problem]]:
+    """What ruff says of some files, with every way of silencing it turned off."""
+    from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
     options = ("--isolated", "--no-cache", "--no-respect-gitignore", "--ignore-noqa", "--exit-zero", "--quiet")
     selection = ("--select", "E902", "--target-version", _NEWEST, "--output-format", "json")
     try:
         done = subprocess.run(
-            (find_ruff_bin(), "check", *options, *selection, folder), capture_output=True, check=True, timeout=600
+            (find_ruff_bin(), "check", *options, *selection, *files), capture_output=True, check=True, timeout=600
         )
-        return [_read(error) for error in json.loads(done.stdout)]
+        return [_read(error) for error in json.loads(done.stdout) if error["name"] == "invalid-syntax"]
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
         raise SyntaxCheckerError(
             f"the syntax checker cannot be run: {error}. Install ruff again: `pip install --force-reinstall ruff`."
@@ -56,6 +72,6 @@ def _errors(folder: str) -> list[tuple[str, Problem]]:
 
 
 def _read(error: Mapping[str, Any]) -> tuple[str, Problem]:
-    """The name of the file and the problem in one entry of ruff's JSON."""
+    """The file and the problem in one entry of ruff's JSON."""
     place = error["location"]
-    return Path(error["filename"]).name, Problem("SRC002", place["row"], place["column"], error["message"])
+    return error["filename"], Problem("SRC002", place["row"], place["column"], error["message"])

@@ -37,6 +37,10 @@ class Tree(ABC):
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         """The bytes of each file, or why there are none, in the order asked for."""
 
+    def on_disk(self, path: str) -> Path | None:
+        """The file on disk that this file of the tree is, if it is one."""
+        return None
+
     def read(self, path: str) -> bytes | None:
         """The bytes of one file of the tree; None when there are none to be had."""
         for _, data in self.read_many((path,)):

@@ -31,7 +31,7 @@ class WorkingTree(Tree):
         self._cache = cache
         listing = _list(root)
         self.notes = listing.notes
-        self.problems = listing.problems
+        self.problems = dict(listing.problems)
         self._states: dict[str, os.stat_result] = {}
         self._broken: dict[str, Problem] = {}
         for path in {*listing.files, *also}:
@@ -104,6 +104,9 @@ class WorkingTree(Tree):
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         for path in paths:
             yield path, self._read(path)
+
+    def on_disk(self, path: str) -> Path | None:
+        return self.root / path
 
     def _read(self, path: str) -> bytes | Problem:
         if path in self._broken:

@@ -22,6 +22,8 @@ class Violation(Protocol):
     def subject(self) -> str: ...
     @property
     def fingerprint(self) -> str: ...
+    @property
+    def amount(self) -> int: ...
 
 
 class Entry(NamedTuple):
@@ -32,10 +34,13 @@ class Entry(NamedTuple):
     symbol: str
     subject: str
     fingerprint: str
+    amount: int = 0
+    """The largest that is accepted."""
 
     @classmethod
     def of(cls, violation: Violation) -> Self:
-        return cls(violation.rule, violation.path, violation.symbol, violation.subject, violation.fingerprint)
+        identity = (violation.rule, violation.path, violation.symbol, violation.subject)
+        return cls(*identity, violation.fingerprint, violation.amount)
 
     @property
     def title(self) -> str:
@@ -52,17 +57,21 @@ class Baseline:
 
     @classmethod
     def of(cls, gate: str, entries: Iterable[Entry]) -> Self:
-        """Sort the entries and number those that agree in all but the fingerprint without a gap.
+        """Sort the entries and number those of one rule, path, symbol and subject, the largest first, without a gap.
 
-        `identify` numbers today's sites from 0. Above a gap, as a merge or an edit by hand may leave one, an
-        entry would match none of them.
+        `identify` numbers today's sites in the same way, from 0. Above a gap, as a merge or an edit by hand may
+        leave one, an entry would match none of them.
         """
         seen: dict[tuple[str, ...], int] = {}
         numbered = []
-        for entry in entries:
+        for entry in sorted(entries, key=lambda entry: -entry.amount):
             identity = entry[:4]
             ordinal = seen.get(identity, 0)
             seen[identity] = ordinal + 1
             digest = fingerprint(*identity, ordinal)
-            numbered.append(entry if entry.fingerprint == digest else Entry(*identity, digest))
+            numbered.append(entry if entry.fingerprint == digest else entry._replace(fingerprint=digest))
         return cls(gate, tuple(sorted(numbered)))
+
+    def amounts(self) -> dict[str, int]:
+        """What is accepted: the largest amount of each fingerprint."""
+        return {entry.fingerprint: entry.amount for entry in self.entries}

@@ -16,8 +16,8 @@ VERSION = 1
 FIRST_ENTRY_LINE = 5
 """Where `render` puts the first entry; the others follow, one a line."""
 
-_KEYS = set(Entry._fields)
-_STRINGS = {str}
+_KEYS = tuple(name for name in Entry._fields if name not in Entry._field_defaults)
+"""What every entry has; `amount` stands only where there is one."""
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _SITES = 1_000
 """How many sites of one violation are looked through for the owner of a fingerprint."""
@@ -38,7 +38,7 @@ class BaselineError(UserError):
 
 def render(baseline: Baseline) -> bytes:
     """The file's bytes. Characters that UTF-8 cannot hold (from a path that is not UTF-8) become JSON escapes."""
-    lines = [json.dumps(entry._asdict(), ensure_ascii=False) for entry in baseline.entries]
+    lines = [json.dumps(_row(entry), ensure_ascii=False) for entry in baseline.entries]
     body = ",\n".join(f"    {line}" for line in lines)
     entries = f"[\n{body}\n  ]" if lines else "[]"
     gate = json.dumps(baseline.gate, ensure_ascii=False)
@@ -64,6 +64,13 @@ def parse(content: bytes, where: str, gate: str | None = None) -> Baseline:
     if baseline.entries != tuple(entries):
         _check_fingerprints(entries, baseline, text, where)
     return baseline
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    row = entry._asdict()
+    if not entry.amount:
+        del row["amount"]
+    return row
 
 
 def _decode(content: bytes, where: str) -> tuple[str, Any]:
@@ -103,20 +110,25 @@ def _rows(document: Any, where: str, gate: str | None) -> list[Any]:
 
 
 def _entries(rows: list[Any], where: str) -> list[Entry]:
-    values = itemgetter(*Entry._fields)
+    keys, strings = set(_KEYS), {str}
+    values = itemgetter(*_KEYS)
     entries = []
     for number, row in enumerate(rows, start=1):
-        if type(row) is not dict or row.keys() != _KEYS or not _STRINGS.issuperset(map(type, row.values())):
-            problem = f"entry {number} is not an object of strings with the keys {', '.join(Entry._fields)}"
+        amount = row.pop("amount", 0) if type(row) is dict else 0
+        if type(row) is not dict or row.keys() != keys or not strings.issuperset(map(type, row.values())):
+            problem = f"entry {number} is not an object of strings with the keys {', '.join(_KEYS)}"
             raise BaselineError(where, problem, _RESTORE)
-        entries.append(Entry._make(values(row)))
+        if type(amount) is not int or amount < 0:
+            problem = f"the amount of entry {number} is {json.dumps(amount)}, not a whole number, 0 or more"
+            raise BaselineError(where, problem, _RESTORE)
+        entries.append(Entry._make((*values(row), amount)))
     return entries
 
 
 def _check_fingerprints(entries: list[Entry], baseline: Baseline, text: str, where: str) -> None:
     """Refuse an entry that stands twice, and a fingerprint that belongs to no site of its violation."""
     remedy = "Remove the entry, or restore the file from version control"
-    for entry, times in Counter(entries).items():
+    for entry, times in Counter(entry._replace(amount=0) for entry in entries).items():
         if times > 1:
             line = _line_at(text, text.rfind(entry.fingerprint))
             raise BaselineError(where, f"the entry {entry.title} stands there {times} times", remedy, line)

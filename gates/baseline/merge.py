@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from gates.baseline.entries import Baseline
@@ -10,13 +11,24 @@ from gates.baseline.store import read, save
 
 
 def merge(base: Baseline, ours: Baseline, theirs: Baseline) -> Baseline:
-    """What either side removed is gone, what either side added is there.
+    """What either side removed is gone, what either side added is there, and of two changed amounts the smaller holds.
 
     Commutative and idempotent. Associative too, unless one side removes and another adds sites of the very same
-    violation.
+    violation, or one lowers and another raises its amount.
     """
-    old, left, right = set(base.entries), set(ours.entries), set(theirs.entries)
-    return Baseline.of(ours.gate, (left & right) | (left - old) | (right - old))
+    old, left, right = base.amounts(), ours.amounts(), theirs.amounts()
+    merged = (
+        entry._replace(amount=_amount(entry.fingerprint, old, left, right))
+        for entry in {entry.fingerprint: entry for entry in (*ours.entries, *theirs.entries)}.values()
+        if entry.fingerprint not in old or entry.fingerprint in left.keys() & right.keys()
+    )
+    return Baseline.of(ours.gate, merged)
+
+
+def _amount(fingerprint: str, old: Mapping[str, int], left: Mapping[str, int], right: Mapping[str, int]) -> int:
+    """What changed since the base; the smaller where both sides changed it, or where both added the entry."""
+    sides = {side[fingerprint] for side in (left, right) if fingerprint in side}
+    return min(sides - {old.get(fingerprint)} or sides)
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, name: str) -> Baseline:

@@ -15,7 +15,7 @@ Place = TypeVar("Place", bound=Violation)
 
 @dataclass(frozen=True, slots=True)
 class Move(Generic[Place]):
-    """One violation, of one rule and subject, that stands in another place than before."""
+    """One violation, of one rule and subject and not larger, that stands in another place than before."""
 
     old: Entry
     new: Place
@@ -40,18 +40,20 @@ _LIKENESSES: tuple[Callable[[Violation], Hashable], ...] = (
 
 
 def pair(vanished: Iterable[Entry], appeared: Iterable[Place]) -> Pairing[Place]:
-    """Pair violations of the same rule and subject one to one, the most alike first.
+    """Pair violations of the same rule and subject one to one, the most alike first; none may grow by it.
 
-    How many of a rule and subject are paired depends on their numbers alone; the likenesses decide which.
+    Of those that are equally alike the largest are paired first, which leaves the fewest without a partner. Where
+    none has an amount, the likenesses decide only which are paired, not how many.
     """
     moves: list[Move[Place]] = []
-    free, homeless = list(vanished), list(appeared)
+    free = sorted(vanished, key=lambda entry: -entry.amount)
+    homeless = sorted(appeared, key=lambda violation: -violation.amount)
     for likeness in _LIKENESSES:
         if not (free and homeless):
             break
         free, homeless = _pair_alike(free, homeless, likeness, moves)
     moves.sort(key=lambda move: Entry.of(move.new))
-    return Pairing(tuple(moves), tuple(free), tuple(homeless))
+    return Pairing(tuple(moves), tuple(sorted(free)), tuple(sorted(homeless, key=Entry.of)))
 
 
 def _pair_alike(
@@ -67,7 +69,7 @@ def _pair_alike(
     homeless = []
     for violation in appeared:
         alike = candidates.get((violation.rule, violation.subject, likeness(violation)))
-        if alike:
+        if alike and alike[-1].amount >= violation.amount:
             moves.append(Move(alike.pop(), violation))
         else:
             homeless.append(violation)

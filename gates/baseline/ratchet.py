@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,12 @@ class Judgement:
     """What was judged against."""
     new: tuple[Finding, ...]
     accepted: tuple[Finding, ...]
-    """Findings that the baseline holds, whether or not a waiver covers them too."""
+    """Findings that the baseline holds with no smaller amount, whether or not a waiver covers them too."""
     waived: tuple[Finding, ...]
     stale: tuple[Entry, ...]
     """Entries that no longer match anything."""
+    shrunk: tuple[Entry, ...]
+    """Entries that accept a larger amount than there is."""
     expired: tuple[Waiver, ...]
     expiring: tuple[Waiver, ...]
     """Still in force, but not for longer than `NOTICE`."""
@@ -49,22 +51,23 @@ def judge(
     findings = tuple(findings)
     active = in_force(waivers, today)
     covers = cover(active)
-    recorded = {entry.fingerprint for entry in baseline.entries}
+    recorded = baseline.amounts()
     new, accepted, waived = [], [], []
     for finding in findings:
-        if finding.fingerprint in recorded:
+        if finding.amount <= recorded.get(finding.fingerprint, -1):
             accepted.append(finding)
         elif covers(finding):
             waived.append(finding)
         else:
             new.append(finding)
-    matched = {finding.fingerprint for finding in accepted}
+    measured = {finding.fingerprint: finding.amount for finding in findings}
     return Judgement(
         baseline=baseline,
         new=tuple(new),
         accepted=tuple(accepted),
         waived=tuple(waived),
-        stale=tuple(entry for entry in baseline.entries if entry.fingerprint not in matched),
+        stale=tuple(entry for entry in baseline.entries if entry.fingerprint not in measured),
+        shrunk=tuple(e for e in baseline.entries if measured.get(e.fingerprint, e.amount) < e.amount),
         expired=tuple(waiver for waiver in waivers if has_expired(waiver, today)),
         expiring=tuple(waiver for waiver in active if waiver.expires - today <= NOTICE),
         unused=idle(active, findings),
@@ -72,22 +75,26 @@ def judge(
 
 
 def candidates(judgement: Judgement) -> Pairing[Finding]:
-    """Which new findings and stale entries may be one violation that moved, and which are not."""
-    return pair(judgement.stale, judgement.new)
+    """Which new findings and stale entries may be one violation that moved, and which are not.
+
+    A finding that has outgrown its entry has its place, and is no candidate.
+    """
+    recorded = judgement.baseline.amounts()
+    return pair(judgement.stale, (finding for finding in judgement.new if finding.fingerprint not in recorded))
 
 
 def looks_moved(judgement: Judgement) -> bool:
     """Whether there are new findings and `accept_moves` would leave none."""
-    return bool(judgement.new) and not candidates(judgement).appeared
+    return bool(judgement.new) and not accept_moves(judgement).left
 
 
 def update(judgement: Judgement) -> Baseline:
-    """The baseline less its stale entries. New findings never enter it, and waived ones neither.
+    """The baseline less its stale entries, each amount lowered to today's.
 
-    A stale entry that may have moved stays until somebody has decided whether it did.
+    New findings never enter it, and waived ones neither; no amount is ever raised. A stale entry that may have
+    moved stays until somebody has decided whether it did.
     """
-    undecided = (move.old for move in candidates(judgement).moves)
-    return _holding(judgement, (*judgement.accepted, *undecided))
+    return _holding(judgement, _lowered(judgement, candidates(judgement).vanished))
 
 
 def prune(judgement: Judgement, exists: Callable[[str], bool]) -> Baseline:
@@ -101,7 +108,9 @@ def prune(judgement: Judgement, exists: Callable[[str], bool]) -> Baseline:
 
 def record_waived(judgement: Judgement) -> Baseline:
     """Growth on purpose: the updated baseline and the findings that stand only because of a waiver."""
-    return _holding(judgement, (*update(judgement).entries, *judgement.waived))
+    waived = {finding.fingerprint for finding in judgement.waived}
+    kept = _lowered(judgement, candidates(judgement).vanished)
+    return _holding(judgement, (*(entry for entry in kept if entry.fingerprint not in waived), *judgement.waived))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +126,24 @@ class Rehomed:
 def accept_moves(judgement: Judgement) -> Rehomed:
     """The baseline less its stale entries, with new findings in the place of those that may have moved.
 
-    Each new finding takes the place of one entry of its rule and subject, so no total of these grows.
+    Each new finding takes the place of one entry of its rule and subject and of no smaller amount, so no total of
+    these grows.
     """
-    pairing = candidates(judgement)
-    moved = (move.new for move in pairing.moves)
-    return Rehomed(_holding(judgement, (*judgement.accepted, *moved)), pairing.moves, pairing.appeared)
+    moves = candidates(judgement).moves
+    moved = {move.new.fingerprint: move.new for move in moves}
+    baseline = _holding(judgement, (*_lowered(judgement, judgement.stale), *moved.values()))
+    return Rehomed(baseline, moves, tuple(finding for finding in judgement.new if finding.fingerprint not in moved))
+
+
+def _lowered(judgement: Judgement, gone: Collection[Entry]) -> list[Entry]:
+    """The entries that are not `gone`, each with today's amount where that is smaller."""
+    today = {finding.fingerprint: finding.amount for finding in judgement.accepted}
+    dropped = set(gone)
+    return [
+        entry._replace(amount=today.get(entry.fingerprint, entry.amount))
+        for entry in judgement.baseline.entries
+        if entry not in dropped
+    ]
 
 
 def _holding(judgement: Judgement, violations: Iterable[Violation]) -> Baseline:

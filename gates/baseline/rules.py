@@ -44,8 +44,8 @@ UNUSED_WAIVER = Rule(
 GROWN_BASELINE = Rule(
     code="BAS004",
     name="grown-baseline",
-    what="Reports, in `gates baseline verify`, an entry that the baseline at the merge base does not hold. A move"
-    " is not growth while no total of a rule and subject grows.",
+    what="Reports, in `gates baseline verify`, an entry that the baseline at the merge base does not hold, or holds"
+    " with a smaller amount. A move is not growth while no total of a rule and subject grows.",
     why="The baseline is a text file, and a line added to it silences any gate. Whoever wants more debt has to say"
     " so where a reviewer looks: in a waiver.",
     bad='```diff\n   "entries": [\n+    {"rule": "LAY001", "path": "src/engine/loop.py", "symbol": "", "subject":'

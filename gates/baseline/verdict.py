@@ -43,12 +43,12 @@ def failures(judgement: Judgement, files: Files, strict: bool = False) -> list[F
     if strict:
         own += [_unused(waiver, files) for waiver in judgement.unused]
         own += _about_entries(STALE_ENTRY, judgement.stale, "matches nothing any more", judgement.baseline, files)
-    return [*judgement.new, *identify(own)]
+    return [*_new(judgement), *identify(own)]
 
 
 def growth(verification: Verification, current: Baseline, files: Files) -> list[Finding]:
     """The entries that fail `gates baseline verify`, as findings in the baseline file."""
-    fault = "is not in the baseline at the merge base"
+    fault = "accepts more than the baseline at the merge base"
     return list(identify(_about_entries(GROWN_BASELINE, verification.grown, fault, current, files)))
 
 
@@ -60,12 +60,14 @@ def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]
             f"Each new finding of {judgement.baseline.gate} has the rule and subject of an entry that"
             " matches nothing any more: if the code only moved, run `gates check --accept-moves`."
         )
+    stale = () if strict else candidates(judgement).vanished
+    kinds = ((stale, "match nothing any more"), (judgement.shrunk, "accept a larger amount than there is"))
+    if less := [f"{len(entries)} {what}" for entries, what in kinds if entries]:
+        said.append(
+            f"Less debt than recorded: of {len(judgement.baseline.entries)} entries of {files.baseline},"
+            f" {' and '.join(less)}. Run `gates check --update` to lock that in."
+        )
     if not strict:
-        if gone := candidates(judgement).vanished:
-            said.append(
-                f"Less debt than recorded: {len(gone)} of {len(judgement.baseline.entries)} entries of"
-                f" {files.baseline} match nothing any more. Run `gates check --update` to lock that in."
-            )
         said += [f"{_title(waiver)} covers nothing any more: delete it." for waiver in judgement.unused]
     said += [
         f"{_title(waiver)} expires after {waiver.expires}."
@@ -73,6 +75,17 @@ def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]
         if waiver not in judgement.unused
     ]
     return said
+
+
+def _new(judgement: Judgement) -> list[Finding]:
+    """The new findings; those that outgrew their entry say so."""
+    recorded = judgement.baseline.amounts()
+    return [
+        finding._replace(message=f"{finding.message}; the baseline accepts {recorded[finding.fingerprint]}")
+        if finding.fingerprint in recorded
+        else finding
+        for finding in judgement.new
+    ]
 
 
 def _expired(waiver: Waiver, files: Files) -> Finding:

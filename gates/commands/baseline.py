@@ -135,10 +135,14 @@ def _committed(folder: Path, revision: str, path: str, name: str) -> Baseline | 
 
 
 def _difference_lines(path: str, found: Diff) -> Iterator[str]:
-    if not (found.added or found.removed or found.moved):
+    if not (found.added or found.removed or found.moved or found.resized):
         yield f"{path}: no difference"
         return
-    yield f"{path}: {len(found.added)} added, {len(found.removed)} removed, {len(found.moved)} moved"
+    counts = (found.added, found.removed, found.moved, found.resized)
+    yield f"{path}: {{}} added, {{}} removed, {{}} moved, {{}} resized".format(*map(len, counts))
     for sign, entries in (("+", found.added), ("-", found.removed)):
         yield from (f"  {sign} {entry.title}" for entry in entries)
     yield from (f"  > {move.old.title} -> {move.new.path}" for move in found.moved)
+    for change in found.resized:
+        sign = "+" if change.grown else "-"
+        yield f"  {sign} {change.new.title}: {change.old.amount} -> {change.new.amount}"

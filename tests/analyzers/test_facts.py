@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,7 @@ from typing import Any
 import pytest
 
 from analyzers.cache import Fact, FactCache
+from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
 from analyzers.source import Source
 from analyzers.trees.tree import blob_digest
@@ -80,6 +84,41 @@ def test_many_files_are_read_in_parallel_with_the_same_result(tmp_path: Path) ->
     assert base.of(Length()) == {**{f"m{n}.py": [6 * n] for n in range(450)}, "broken.py": [6]}
     assert base.problems.keys() == {"broken.py"}
     assert seen[-1] == (451, 451)
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> WorkingTree:
+    """Enough files for several workers."""
+    for number in range(1000):
+        (tmp_path / f"m{number}.md").write_text("# x\n")
+    return WorkingTree(tmp_path)
+
+
+def test_an_interrupted_run_leaves_no_worker_behind(many: WorkingTree) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        FactBase(many).gather([Need(Length(), many.paths)], interrupt)
+
+    assert multiprocessing.active_children() == []
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Kills the process that reads it, as the kernel does when memory runs out."""
+
+    kind: str = "deadly@1"
+
+    def extract(self, source: Source) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_one_clear_error(many: WorkingTree) -> None:
+    with pytest.raises(UserError, match="a worker process was killed"):
+        FactBase(many).gather([Need(Deadly(), many.paths)])
+
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"x = 1\r\ny = 2\r\n", b"x = '" + b"a" * 5_000_000 + b"'\n"])

@@ -30,8 +30,8 @@ class Large:
 
 def test_functions_are_measured_from_def_to_their_last_statement(analyse_tree: Any) -> None:
     findings = analyse_tree({"a.py": FUNCTIONS}, shape={"max-function-lines": 4})
-    assert [(f.symbol, f.line, f.message) for f in findings] == [
-        ("long", 8, "the function `long` has 5 lines; the budget is 4")
+    assert [(f.symbol, f.line, f.amount, f.message) for f in findings] == [
+        ("long", 8, 5, "the function `long` has 5 lines; the budget is 4")
     ]
 
 
@@ -41,7 +41,7 @@ def test_a_function_within_its_budget_passes(analyse_tree: Any) -> None:
 
 def test_a_long_file_is_a_finding_about_the_file(analyse_tree: Any) -> None:
     [finding] = analyse_tree({"a.py": "a\n" * 11}, shape={"max-file-lines": 10})
-    assert (finding.line, finding.message) == (0, "the file has 11 lines; the budget is 10")
+    assert (finding.line, finding.amount, finding.message) == (0, 11, "the file has 11 lines; the budget is 10")
 
 
 def test_private_names_of_others_count_and_own_ones_do_not(analyse_tree: Any) -> None:

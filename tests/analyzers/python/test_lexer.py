@@ -25,6 +25,7 @@ TEMPLATES = {
     'f"{f"{f"{1}"}"}" "b"': ['f"{f"{f"{1}"}"}"', '"b"'],
     'f"{{" "}}"': ['f"{{"', '"}}"'],
     'f"{{{x["a"]}}}"': ['f"{{{x["a"]}}}"'],
+    'f"{x:{{"w"}}}"': ['f"{x:{{"w"}}}"'],
     'f"{x:{"w"}}"': ['f"{x:{"w"}}"'],
     'f"{x:{y:{"z"}}}" ""': ['f"{x:{y:{"z"}}}"', '""'],
     'f"{x:#06x}" # c': ['f"{x:#06x}"'],
@@ -177,7 +178,7 @@ def is_sound(lexed: Lexed) -> bool:
     """Spans lie in order within the text, and `code` fills each of them."""
     spans = sorted(lexed.strings + lexed.comments)
     bounds = [0, *(offset for span in spans for offset in span), len(lexed.text)]
-    filled = all(set(lexed.code[start:end]) in ({'"'}, {" "}) for start, end in spans)
+    filled = all(set(lexed.code[start:end]) <= {'"', " ", "\n"} for start, end in spans)
     return bounds == sorted(bounds) and filled and len(lexed.code) == len(lexed.text)
 
 

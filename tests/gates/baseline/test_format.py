@@ -4,14 +4,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from violations import GATE, baselines, found, holding, repeatable, site
+from violations import GATE, baselines, found, holding, long_function, repeatable, site
 
 from gates.baseline.entries import Baseline, Entry
 from gates.baseline.format import FIRST_ENTRY_LINE, BaselineError, parse, render
 
 EXAMPLE = holding(site("a.py"), site("b.py"), site("b.py", line=9))
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
-any_site = st.builds(site, any_text, any_text, rule=any_text, symbol=any_text)
+any_site = st.builds(site, any_text, any_text, rule=any_text, symbol=any_text, amount=st.integers(0))
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(Entry._fields), inner),
@@ -54,7 +54,7 @@ def test_a_path_that_is_not_utf8_is_written_and_read_back():
 def test_every_entry_has_a_line_of_its_own(baseline):
     lines = render(baseline).decode().split("\n")[FIRST_ENTRY_LINE - 1 :]
     read = [json.loads(line.rstrip(",")) for line in lines[: len(baseline.entries)]]
-    assert read == [entry._asdict() for entry in baseline.entries]
+    assert [Entry(**row) for row in read] == list(baseline.entries)
 
 
 def test_the_file_is_exactly_this():
@@ -69,6 +69,10 @@ def test_the_file_is_exactly_this():
         "  ]\n"
         "}\n"
     )
+
+
+def test_an_amount_stands_at_the_end_of_its_line():
+    assert b'", "amount": 80}\n' in render(holding(long_function(amount=80)))
 
 
 def test_an_empty_baseline_is_exactly_this():
@@ -108,6 +112,10 @@ def test_a_line_deleted_by_hand_leaves_a_baseline_that_is_one_site_smaller():
         (changed(entries=[None]), "entry 1 is not"),
         (with_first_entry(path=None), "entry 1 is not"),
         (with_first_entry(line=4), "entry 1 is not"),
+        (with_first_entry(amount=-1), "the amount of entry 1 is -1"),
+        (with_first_entry(amount=True), "the amount of entry 1 is true"),
+        (with_first_entry(amount=8.5), "the amount of entry 1 is 8.5"),
+        (with_first_entry(amount="8"), 'the amount of entry 1 is "8"'),
         (changed(entries=[EXAMPLE.entries[0]._asdict(), {"rule": "LAY001"}]), "entry 2 is not"),
     ],
 )
@@ -132,7 +140,12 @@ def test_an_entry_that_stands_twice_is_named_with_the_line_of_its_last_copy():
     assert f":{FIRST_ENTRY_LINE + 1}: the entry LAY003 a.py torch stands there 2 times" in said
 
 
-@pytest.mark.parametrize("field", Entry._fields)
+def test_an_entry_that_stands_twice_is_named_although_its_amounts_differ():
+    row = holding(long_function(amount=80)).entries[0]._asdict()
+    assert "stands there 2 times" in complaint(changed(entries=[row, row | {"amount": 90}]))
+
+
+@pytest.mark.parametrize("field", ["rule", "path", "symbol", "subject", "fingerprint"])
 def test_an_entry_changed_by_hand_no_longer_has_its_fingerprint(field):
     assert "is not one of" in complaint(with_first_entry(**{field: "0123456789abcdef"}))
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from violations import GATE, baselines, holding, parts, repeatable, site
+from violations import GATE, baselines, holding, long_function, parts, repeatable, site
 
 from gates.baseline.entries import Baseline
 from gates.baseline.format import BaselineError, render
@@ -46,7 +46,28 @@ def test_merging_reductions_is_associative(states):
 @given(baselines.flatmap(lambda base: st.tuples(st.just(base), parts(base), parts(base))))
 def test_merging_reductions_holds_what_both_sides_hold(states):
     base, ours, theirs = states
-    assert set(merge(base, ours, theirs).entries) == set(ours.entries) & set(theirs.entries)
+    left, right = ours.amounts(), theirs.amounts()
+    assert merge(base, ours, theirs).amounts() == {
+        fingerprint: min(left[fingerprint], right[fingerprint]) for fingerprint in left.keys() & right.keys()
+    }
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        (80, 80, 70, 70),
+        (80, 80, 90, 90),
+        (80, 60, 70, 60),
+        (80, 70, 90, 70),
+        (80, 90, 95, 90),
+        (None, 90, 70, 70),
+        (80, None, 70, None),
+        (80, None, 90, None),
+    ],
+)
+def test_the_change_of_an_amount_wins_and_of_two_the_smaller(base, ours, theirs, merged):
+    states = [holding() if amount is None else holding(long_function(amount=amount)) for amount in (base, ours, theirs)]
+    assert list(merge(*states).amounts().values()) == [amount for amount in [merged] if amount is not None]
 
 
 def test_what_either_side_removed_is_gone_and_what_either_added_is_there():

@@ -1,7 +1,7 @@
 from collections import Counter
 
 from hypothesis import given
-from violations import baselines, holding, repeatable, site
+from violations import baselines, holding, long_function, repeatable, site, unsized_baselines
 
 from gates.baseline.moves import pair
 
@@ -21,6 +21,18 @@ def test_each_violation_is_in_one_move_or_alone(old, new):
 
 @repeatable
 @given(baselines, baselines)
+def test_none_grows_by_being_paired(old, new):
+    assert all(move.new.amount <= move.old.amount for move in pair(old.entries, new.entries).moves)
+
+
+def test_a_larger_one_does_not_take_the_place_that_a_smaller_one_fits():
+    vanished = [long_function("a.py", amount=80), long_function("b.py", amount=60)]
+    appeared = [long_function("x.py", amount=50), long_function("y.py", amount=70), long_function("z.py", amount=90)]
+    assert pairs(vanished, appeared) == {("a.py", "f", "y.py", "f"), ("b.py", "f", "x.py", "f")}
+
+
+@repeatable
+@given(unsized_baselines, unsized_baselines)
 def test_as_many_as_possible_are_paired_and_only_of_one_rule_and_subject(old, new):
     pairing = pair(old.entries, new.entries)
     assert all((m.old.rule, m.old.subject) == (m.new.rule, m.new.subject) for m in pairing.moves)

@@ -1,5 +1,5 @@
 import pytest
-from violations import TODAY, found, holding, site, waiver
+from violations import TODAY, found, holding, long_function, site, waiver
 
 from gates.baseline.compare import verify
 from gates.baseline.format import render
@@ -22,6 +22,8 @@ STALE = judged([site("a.py")], [site("a.py"), site("b.py"), site("c.py", "triton
 EXPIRED = judged([], [], waiver(days=-1))
 UNUSED = judged([], [], waiver())
 EXPIRED_AND_MOVED = judged([site("b.py")], [site("a.py")], waiver(days=-1, scope="z.py"))
+OUTGROWN = judged([long_function(amount=90)], [long_function(amount=80)])
+SHRUNK = judged([long_function(amount=70)], [long_function(amount=80)])
 MOVED_AND_NEW = judged([site("b.py"), site("b.py", "triton")], [site("a.py")])
 
 
@@ -35,6 +37,8 @@ MOVED_AND_NEW = judged([site("b.py"), site("b.py", "triton")], [site("a.py")])
         (STALE, Verdict.CLEAN),
         (EXPIRED, Verdict.BROKEN),
         (UNUSED, Verdict.CLEAN),
+        (OUTGROWN, Verdict.BROKEN),
+        (SHRUNK, Verdict.CLEAN),
         (EXPIRED_AND_MOVED, Verdict.BROKEN),
     ],
 )
@@ -51,11 +55,18 @@ def test_the_verdict_of_an_update(judgement, expected):
         (STALE, [], ["BAS002", "BAS002"]),
         (EXPIRED, ["BAS001"], ["BAS001"]),
         (UNUSED, [], ["BAS003"]),
+        (OUTGROWN, ["LAY201"], ["LAY201"]),
+        (SHRUNK, [], []),
     ],
 )
 def test_what_fails(judgement, rules, rules_if_strict):
     assert [finding.rule for finding in failures(judgement, FILES)] == rules
     assert [finding.rule for finding in failures(judgement, FILES, strict=True)] == rules_if_strict
+
+
+def test_what_has_grown_says_how_much_was_accepted():
+    (finding,) = failures(OUTGROWN, FILES)
+    assert finding.message.endswith("; the baseline accepts 80")
 
 
 def test_an_expired_waiver_fails_in_the_settings_file_with_all_that_it_says():
@@ -94,7 +105,8 @@ def test_every_failure_has_a_fingerprint_and_a_rule_with_a_page():
     ("judgement", "said"),
     [
         (MOVED, "gates check --accept-moves"),
-        (STALE, "2 of 3 entries of baselines/layering.json match nothing any more"),
+        (STALE, "of 3 entries of baselines/layering.json, 2 match nothing any more. Run"),
+        (SHRUNK, "of 1 entries of baselines/layering.json, 1 accept a larger amount than there is. Run"),
         (UNUSED, "covers nothing any more: delete it"),
         (judged([site("a.py")], [], waiver(days=3)), "expires after 2026-03-13"),
     ],
@@ -120,6 +132,11 @@ def test_there_is_nothing_to_note_where_all_is_said(judgement):
 @pytest.mark.parametrize("judgement", [STALE, UNUSED])
 def test_what_fails_if_strict_is_not_noted_too(judgement):
     assert notes(judgement, FILES, strict=True) == []
+
+
+def test_less_debt_that_fails_nothing_is_noted_if_strict_too():
+    (note,) = notes(SHRUNK, FILES, strict=True)
+    assert "--update" in note
 
 
 def test_rules_are_told_apart_by_code_and_name():

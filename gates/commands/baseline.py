@@ -25,7 +25,7 @@ from gates.progress import terminal_progress
 from gates.registry import configured, gate
 from gates.reporting import compose, files_for, report_of, text_on_disk
 from gates.run import Run, Sources, baseline_file, open_cache, run
-from gates.settings.load import Loaded
+from gates.settings.load import Loaded, baselines_folder
 from reports.report import Verdict
 
 
@@ -79,9 +79,8 @@ def verify_growth(root: Path | None, base: str, format_: str, outputs: list[tupl
     for name in configured(loaded.settings):
         current = load(baseline_file(loaded, name), name)
         files = files_for(loaded, name)
-        verification = verify(
-            _committed(folder, commit, files.baseline, name), current, loaded.settings.waivers, datetime.date.today()
-        )
+        old = _committed(loaded, commit, name)
+        verification = verify(old, current, loaded.settings.waivers, datetime.date.today())
         failing += growth(verification, current, files)
         if verification.adopted and current.entries:
             said.append(f"{files.baseline} does not exist at {commit[:12]}: taken as the first one.")
@@ -96,12 +95,10 @@ def verify_growth(root: Path | None, base: str, format_: str, outputs: list[tupl
 def show_difference(root: Path | None, base: str) -> None:
     """Show what the baselines on disk accept more and less than those at REV."""
     loaded = settings_for(root)
-    folder = loaded.file.parent
     for name in configured(loaded.settings):
-        path = files_for(loaded, name).baseline
-        old = _committed(folder, base, path, name) or Baseline(name)
+        old = _committed(loaded, base, name) or Baseline(name)
         found = diff(old, load(baseline_file(loaded, name), name))
-        for line in _difference_lines(path, found):
+        for line in _difference_lines(files_for(loaded, name).baseline, found):
             click.echo(line)
 
 
@@ -129,8 +126,12 @@ def _run_all(loaded: Loaded, no_cache: bool) -> Run:
     return run(loaded, gates, Sources(), cache=open_cache(not no_cache), progress=terminal_progress("reading"))
 
 
-def _committed(folder: Path, revision: str, path: str, name: str) -> Baseline | None:
-    content = file_at(folder, revision, path)
+def _committed(loaded: Loaded, revision: str, name: str) -> Baseline | None:
+    """A gate's baseline at a revision, where the settings of that revision keep it."""
+    root = loaded.file.parent
+    folder = baselines_folder(lambda file: file_at(root, revision, file)) or loaded.settings.baselines
+    path = f"{folder}/{name}.json"
+    content = file_at(root, revision, path)
     return None if content is None else parse(content, f"{path} at {revision[:12]}", name)
 
 

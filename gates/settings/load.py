@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import isfile
@@ -96,6 +97,24 @@ def load(root: Path, codes: Collection[str] | None = None) -> Loaded:
         return Loaded(validate(_root_table(source), codes), source)
     except InvalidSettingsError as error:
         raise SettingsError(path, [source.mistake(*complaint) for complaint in error.complaints]) from None
+
+
+def baselines_folder(read: Callable[[str], bytes | None]) -> str | None:
+    """The `baselines` of settings that are no longer on disk, such as those of a revision.
+
+    Args:
+        read: the content of a file beside them, by its name; None where there is no such file.
+
+    Returns:
+        The folder; None where there are no settings, or none that can be read.
+    """
+    for name, prefix in (("gates.toml", ""), ("pyproject.toml", "tool.gates")):
+        content = read(name)
+        if content is not None:
+            source = SettingsFile(Path(name), prefix, content.decode("utf-8", "replace"))
+            with suppress(SettingsError, LookupError, TypeError):
+                return str(_root_table(source).get("baselines", "baselines"))
+    return None
 
 
 def _has_gates_table(pyproject: Path) -> bool:

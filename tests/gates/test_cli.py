@@ -19,7 +19,8 @@ def break_layers(project: Path) -> None:
 
 
 def waiver(rule: str, scope: str, expires: str) -> str:
-    return f'[[waivers]]\nrule = "{rule}"\nscope = "{scope}"\nowner = "ana"\nreason = "next release"\nexpires = {expires}\n\n'
+    signed = 'owner = "ana"\nreason = "next release"'
+    return f'[[waivers]]\nrule = "{rule}"\nscope = "{scope}"\n{signed}\nexpires = {expires}\n\n'
 
 
 # 0, 1, 2, 3
@@ -168,6 +169,17 @@ def test_verify_sees_a_baseline_that_grew(gates: Gates, project: Path) -> None:
 
     write(project, {"gates.toml": waiver("LAY001", "app/**", "2999-01-01") + SETTINGS})
     assert gates("baseline", "verify", "--base", "HEAD").returncode == 0
+
+
+def test_verify_follows_a_renamed_folder(gates: Gates, project: Path) -> None:
+    assert gates("init").returncode == 0
+    commit(project, "clean baselines")
+    break_layers(project)
+    write(project, {"gates.toml": 'baselines = "accepted"\n' + SETTINGS})
+    assert gates("init").returncode == 0
+
+    assert gates("check").returncode == 0
+    assert gates("baseline", "verify", "--base", "HEAD").returncode == 1
 
 
 def test_verify_of_a_first_baseline_passes(gates: Gates, indebted: Path) -> None:

@@ -139,8 +139,10 @@ def _difference_lines(path: str, found: Diff) -> Iterator[str]:
     if not (found.added or found.removed or found.moved or found.resized):
         yield f"{path}: no difference"
         return
-    counts = (found.added, found.removed, found.moved, found.resized)
-    yield f"{path}: {{}} added, {{}} removed, {{}} moved, {{}} resized".format(*map(len, counts))
+    yield path
+    for rule, change in found.changes(lambda entry: entry.rule).items():
+        counts = (f"{count} {name}" for name, count in change._asdict().items() if count)
+        yield f"  {rule}: {', '.join(counts)}"
     for sign, entries in (("+", found.added), ("-", found.removed)):
         yield from (f"  {sign} {entry.title}" for entry in entries)
     yield from (f"  > {move.old.title} -> {move.new.path}" for move in found.moved)

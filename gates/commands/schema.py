@@ -1,4 +1,4 @@
-"""`gates schema`: the JSON Schema of the JSON report."""
+"""`gates schema`: the JSON Schemas of what the suite writes as JSON."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import click
 
 
 @click.command("schema")
-def command() -> None:
-    """Print the JSON Schema that every `--format json` report satisfies."""
+@click.argument("document", type=click.Choice(("report", "debt")), default="report")
+def command(document: str) -> None:
+    """Print a JSON Schema: of the JSON report, or of `gates layering --report --format json` (debt)."""
+    from reports.debt_json import debt_schema
     from reports.json_report import report_schema
 
-    click.echo(json.dumps(report_schema(), indent=2))
+    schema = report_schema() if document == "report" else debt_schema()
+    click.echo(json.dumps(schema, indent=2))

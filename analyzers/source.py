@@ -1,13 +1,9 @@
-"""One file's bytes, and what every extractor wants of them."""
+"""One file's text, or why there is none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from analyzers.python.lexer import Lexed
+from typing import NamedTuple
 
 
 class Problem(NamedTuple):
@@ -25,10 +21,3 @@ class Source:
 
     path: str
     text: str
-
-    @cached_property
-    def lexed(self) -> Lexed:
-        """The text as Python's tokens see it; only meaningful for a Python file."""
-        from analyzers.python.lexer import lex
-
-        return lex(self.text)

@@ -49,7 +49,7 @@ class LayeringGate:
 
     def inputs(self, context: Context, facts: FactBase) -> Inputs:
         policy = self._policy(context)
-        python = {path: PythonFacts.from_json(fact) for path, fact in facts.of(PythonExtractor()).items()}
+        python = {path: PythonFacts(fact) for path, fact in facts.of(PythonExtractor()).items()}
         coupling = facts.of(CouplingExtractor.of(policy.coupling)) if policy.coupling else {}
         return Inputs(policy, _modules_of(context), python, coupling)
 

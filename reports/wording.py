@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzers.finding import Finding
 from reports.report import GateSummary, Report, Verdict
 
+
 def location(finding: Finding) -> str:
     """`path:line:column`, without the parts that the finding lacks."""
     if not finding.line:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +15,7 @@ from analyzers.errors import UserError
 from analyzers.finding import Finding
 from analyzers.globs import matcher
 from analyzers.layering.policy import CouplingPattern
-from analyzers.python.facts import PythonFacts, Symbol
+from analyzers.python.facts import PythonFacts
 from analyzers.source import Source
 
 Scope = Literal["code", "comments", "text"]
@@ -102,16 +101,17 @@ def check_coupling(
     """
     watches = [_watched(entry) for entry in policy]
     for path, rows in matches.items():
-        symbols = facts[path].symbols if path in facts else []
+        watched = {index for index in {row[0] for row in rows} if watches[index](path)}
+        said = facts.get(path)
         for index, line, column, text in rows:
-            if watches[index](path):
+            if index in watched:
                 kind = policy[index].kind
                 yield Finding(
                     rule="LAY101",
                     path=path,
                     line=line,
                     column=column,
-                    symbol=_enclosing(symbols, line),
+                    symbol=said.symbol_name(said.symbol_at(line)) if said else "",
                     subject=f"{kind}: {text}",
                     message=f"names `{text}` ({kind}), which this file does not own",
                     hint="Ask for the property that matters instead of the name, or move this to a file that owns it.",
@@ -145,7 +145,9 @@ def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, 
             hopeless = _BLIND_TO_BLANKS.fullmatch(pattern) and not _compiled(pattern).search(text, timeout=_TIMEOUT)
             if hopeless or not source.path.endswith((".py", ".pyi")):
                 return
-            text = source.lexed.masked(scope)
+            from analyzers.python.lexer import lex
+
+            text = lex(text).masked(scope)
         line, line_start, counted = 1, 0, 0
         for match in _compiled(pattern).finditer(text, timeout=_TIMEOUT):
             start, end = match.span()
@@ -169,9 +171,3 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 def _watched(entry: CouplingPattern) -> Callable[[str], bool]:
     selected, owned = matcher(entry.files), matcher(entry.owners)
     return lambda path: selected(path) and not owned(path)
-
-
-def _enclosing(symbols: Sequence[Symbol], line: int) -> str:
-    """The innermost function or class around a line; symbols stand in order of their first lines."""
-    before = bisect_right(symbols, line, key=lambda symbol: symbol.line)
-    return next((symbol.name for symbol in reversed(symbols[:before]) if symbol.end_line >= line), "")

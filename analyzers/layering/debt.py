@@ -123,7 +123,7 @@ def _layer_matrix(layer_map: LayerMap, graph: ImportGraph) -> Matrix:
     layers = layer_map.layers
     imports = _count_imports(layer_map.of, len(layers), graph)
     broken = [
-        [count if layer_map.broken_rule(ours, theirs) else 0 for theirs, count in enumerate(row)]
+        [count if theirs in layer_map.broken_rules[ours] else 0 for theirs, count in enumerate(row)]
         for ours, row in enumerate(imports)
     ]
     levels = [tuple(layer.pattern for layer in group) for _, group in groupby(layers, key=lambda one: one.level)]

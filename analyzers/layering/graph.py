@@ -15,7 +15,8 @@ _LAZY = int(ImportFlag.LAZY)
 """A plain number: the flags of every import are tested, and `IntFlag` is slow at that."""
 
 Statements = dict[int, list[Import]]
-"""What one module imports, and with which statements, in order of the file."""
+"""What one module imports, and with which statements, in order of the file. However many names a statement takes
+from a target, it stands there once."""
 
 
 class Edge(NamedTuple):
@@ -63,9 +64,14 @@ class ImportGraph:
         numbers: dict[str, int] = {}
         statements = []
         for importer, path in enumerate(modules.paths):
-            resolved = resolver.folder(path.rpartition("/")[0])
             imports = [s for s in facts[path].imports if not s.flags & ignored] if path in facts else []
-            statements.append(_resolved(importer, imports, resolved, numbers, len(modules)))
+            resolved = _resolved(imports, resolver.folder(path.rpartition("/")[0]), modules.packages_above[importer])
+            targets: Statements = {}
+            for statement, target in resolved:
+                number = numbers.setdefault(target, len(modules) + len(numbers)) if isinstance(target, str) else target
+                if number != importer:
+                    targets.setdefault(number, []).append(statement)
+            statements.append(targets)
         return cls(modules, facts, (*modules.names, *numbers), statements)
 
     def without(self, flags: ImportFlag) -> Self:
@@ -143,31 +149,16 @@ class ImportGraph:
 
 
 def _resolved(
-    importer: int, imports: Iterable[Import], resolved: FolderResolver, numbers: dict[str, int], modules: int
-) -> Statements:
-    """The imports of one module by target; external names are numbered in order of appearance.
-
-    The names that one `from` statement or lazy table takes from a module, and those of the statements right after it
-    that take from the same module, lead to a target once: how they are spread over lines is a matter of formatting.
-    """
-    targets: Statements = {}
-    origin: tuple[str, bool, int, int, int] | None = None
-    told: set[int] = set()
+    imports: Iterable[Import], folder: FolderResolver, running: Container[int]
+) -> Iterator[tuple[Import, int | str]]:
+    """What each statement of one module leads to, once however many names it takes from there."""
     for statement in imports:
-        module, name, level, _, _, symbol, flags = statement
-        target = resolved[module, name, level, flags & _LAZY]
-        if target is None or target == importer:
+        names = folder[statement.level, statement.flags & _LAZY][statement.module]
+        if not names.matter:
             continue
-        if isinstance(target, str):
-            target = numbers.setdefault(target, modules + len(numbers))
-        together = name != "" or flags & _LAZY != 0
-        if origin != (module, together, level, symbol, flags):
-            origin = (module, together, level, symbol, flags)
-            told.clear()
-        if target not in told or not together:
-            told.add(target)
-            targets.setdefault(target, []).append(statement)
-    return targets
+        for target in {names[name]: None for name in statement.names or ("",)}:
+            if target is not None and not (target == names.nearest and target in running):
+                yield statement, target
 
 
 @dataclass(frozen=True)

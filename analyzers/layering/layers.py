@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from analyzers.finding import Finding
 from analyzers.layering.graph import Edge, ImportGraph, Routes, routes_to
-from analyzers.layering.modules import pattern_matcher
+from analyzers.layering.modules import pattern_index
 from analyzers.layering.policy import LayersContract
 from analyzers.layering.violation import violations
 
@@ -52,10 +52,12 @@ class LayerMap:
         self.layers = layers_of(contract)
         self.of: dict[int, int] = {}
         """Module -> index into `layers`; modules of no layer are absent."""
-        by_depth = sorted(range(len(self.layers)), key=lambda index: self.layers[index].pattern.count("."))
-        for index in by_depth:
-            covers = pattern_matcher([self.layers[index].pattern])
-            self.of.update((number, index) for number, name in enumerate(names) if covers(name))
+        by_depth = sorted(range(len(self.layers)), key=lambda index: -self.layers[index].pattern.count("."))
+        layer_of = pattern_index([self.layers[index].pattern for index in by_depth])
+        for number, name in enumerate(names):
+            place = layer_of(name)
+            if place is not None:
+                self.of[number] = by_depth[place]
 
     @cached_property
     def members(self) -> Sequence[frozenset[int]]:
@@ -65,13 +67,20 @@ class LayerMap:
             members[index].add(number)
         return [frozenset(numbers) for numbers in members]
 
-    def broken_rule(self, importer: int, target: int) -> str:
-        """The rule that an import of one layer by another breaks; empty where it breaks none."""
-        ours, theirs = self.layers[importer], self.layers[target]
-        if theirs.level < ours.level:
-            return "LAY001"
-        siblings = theirs.level == ours.level and importer != target
-        return "LAY002" if siblings and theirs.independent else ""
+    @cached_property
+    def broken_rules(self) -> Sequence[Mapping[int, str]]:
+        """For each layer, which rule it breaks if it imports which others."""
+        return [
+            {index: rule for index, theirs in enumerate(self.layers) if (rule := _broken_rule(ours, theirs))}
+            for ours in self.layers
+        ]
+
+
+def _broken_rule(ours: Layer, theirs: Layer) -> str:
+    """The rule that an import of one layer by another breaks; empty where it breaks none."""
+    if theirs.level < ours.level:
+        return "LAY001"
+    return "LAY002" if theirs.level == ours.level and theirs != ours and theirs.independent else ""
 
 
 def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Finding]:
@@ -83,12 +92,11 @@ def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Findi
     between = frozenset(range(len(graph.modules))) - layer_map.of.keys()
     routes = [routes_to(graph, members, between, graph.importers) for members in layer_map.members]
     for importer, ours in sorted(layer_map.of.items()):
-        for edge in graph.edges_of(importer):
+        broken = layer_map.broken_rules[ours]
+        for edge in graph.edges_of(importer) if broken else ():
             direct = layer_map.of.get(edge.target)
-            reached = range(len(routes)) if direct is None else (direct,)
-            for theirs in reached:
-                rule = layer_map.broken_rule(ours, theirs)
-                if rule and (direct is not None or edge.target in routes[theirs]):
+            for theirs, rule in broken.items():
+                if theirs == direct or (direct is None and edge.target in routes[theirs]):
                     yield from _report(layer_map, graph, edge, rule, ours, theirs, routes[theirs])
 
 

@@ -22,11 +22,20 @@ def pattern_expression(pattern: str) -> str:
 
 def pattern_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """A predicate on dotted names: is the name, or one that it lies below, what any of the patterns says?"""
-    expressions = [pattern_expression(pattern) for pattern in patterns]
-    if not expressions:
-        return lambda name: False
-    compiled = re.compile(rf"(?:{'|'.join(expressions)})(?:\..*)?", re.DOTALL)
-    return lambda name: compiled.fullmatch(name) is not None
+    index = pattern_index(patterns)
+    return lambda name: index(name) is not None
+
+
+def pattern_index(patterns: Iterable[str]) -> Callable[[str], int | None]:
+    """A function on dotted names: which is the first of the patterns that covers the name? None where none does."""
+    expressions = [f"({pattern_expression(pattern)})" for pattern in patterns]
+    compiled = re.compile(rf"(?:{'|'.join(expressions)})(?:\..*)?" if expressions else "(?!)", re.DOTALL)
+
+    def index(name: str) -> int | None:
+        match = compiled.fullmatch(name)
+        return match.lastindex - 1 if match and match.lastindex else None
+
+    return index
 
 
 def detect_source_roots(paths: Iterable[str]) -> tuple[str, ...]:

@@ -10,12 +10,6 @@ from analyzers.layering.modules import Modules, pattern_matcher
 Target = int | str | None
 """A module of the tree by number, a name outside of it that somebody asked about, or nothing known."""
 
-Reading = tuple[str, str, int, int]
-"""Module, name and level of an import statement, and, where it is an entry of a lazy table, a number above 0."""
-
-Found = tuple[int | None, bool]
-"""A module, and whether it is the very one that was named rather than the nearest package above it."""
-
 
 class Resolver:
     """Resolves import statements without running them, by the rules of Python's path finder.
@@ -31,103 +25,164 @@ class Resolver:
             modules: the modules of the tree.
             externals: patterns of the names outside of the tree that matter to anybody.
         """
-        self.modules = modules
-        self._externals = frozenset(externals)
-        self._is_external = pattern_matcher(externals)
+        self._modules = modules
+        self._externals = _Externals(externals)
         self._paths: dict[tuple[tuple[str, ...], bool], _ImportPath] = {}
+        self._origins: dict[tuple[tuple[_ImportPath, ...], bool], Origins] = {}
         self._folders: dict[str, FolderResolver] = {}
 
     def folder(self, folder: str) -> FolderResolver:
         """How the import statements of the files in a folder resolve."""
         if folder not in self._folders:
-            own = self.modules.root_of(f"{folder}/")
-            neighbours = () if self.modules.lies_in_package(folder) else (folder,)
-            roots = tuple(dict.fromkeys((own, *self.modules.roots, *neighbours)))
-            self._folders[folder] = FolderResolver(self, folder, self.path(roots, relative=False))
+            self._folders[folder] = FolderResolver(self, folder)
         return self._folders[folder]
 
-    def path(self, roots: tuple[str, ...], relative: bool) -> _ImportPath:
-        """What is found in these folders, for absolute or for relative imports; shared by all who look there."""
+    def absolute(self, folder: str) -> _ImportPath:
+        """Where the absolute imports of the files in a folder are looked up."""
+        own = self._modules.root_of(f"{folder}/")
+        neighbours = () if self._modules.lies_in_package(folder) else (folder,)
+        return self._path(tuple(dict.fromkeys((own, *self._modules.roots, *neighbours))), relative=False)
+
+    def relative(self, folder: str, level: int) -> tuple[_ImportPath, ...]:
+        """Where names with leading dots are looked up; nowhere, if the dots lead out of the tree."""
+        parts = folder.split("/") if folder else []
+        if level - 1 > len(parts):
+            return ()
+        return (self._path(("/".join(parts[: len(parts) - level + 1]),), relative=True),)
+
+    def origins(self, paths: tuple[_ImportPath, ...], lazy: bool) -> Origins:
+        """What the modules are that statements import from; shared by all who look in the same places."""
+        key = (paths, lazy)
+        if key not in self._origins:
+            absolute = not all(path.relative for path in paths)
+            self._origins[key] = Origins(paths, self._externals if absolute else _Externals(()), lazy)
+        return self._origins[key]
+
+    def _path(self, roots: tuple[str, ...], relative: bool) -> _ImportPath:
         key = (roots, relative)
         if key not in self._paths:
-            self._paths[key] = _ImportPath(self.modules, roots, relative)
+            self._paths[key] = _ImportPath(self._modules, *key)
         return self._paths[key]
 
-    def external(self, module: str, name: str) -> str | None:
-        """The name outside of the tree, if it matters: `a.b` of `from a import b` where a pattern says so."""
-        longer = f"{module}.{name}"
-        if longer in self._externals:
-            return longer
-        return module if self._is_external(module) else None
 
+class FolderResolver(dict[tuple[int, int], "Origins"]):
+    """Where the import statements in the files of one folder lead, by their level and, where they are entries of a
+    lazy table, a number above 0: `resolver.folder("a/b")[level, lazy][module][name]`.
 
-class FolderResolver(dict[Reading, Target]):
-    """What the import statements of the files in one folder lead to; each reading is resolved once.
-
-    `from a import b` leads to the module `a.b` where there is one, and else to `a`. What the tree ought to hold and
-    does not (a compiled or generated module) leads to the nearest package above it that exists, unless the importer
-    lies below that package too. An entry of a lazy table may be relative to the folder, and counts only where it is
-    exact.
+    An entry of a lazy table may be relative to the folder even at level 0.
     """
 
-    def __init__(self, resolver: Resolver, folder: str, path: _ImportPath) -> None:
+    def __init__(self, resolver: Resolver, folder: str) -> None:
         super().__init__()
         self._resolver = resolver
-        self._path = path
         self._folder = folder
-        self._running = resolver.modules.packages_over(folder)
 
-    def __missing__(self, reading: Reading) -> Target:
-        module, name, level, lazy = reading
-        if level or lazy:
-            found, exact = self._relative(module, name, level or 1)
-            if lazy and not level and not exact:
-                found, exact = self._path[module, name]
-        else:
-            found, exact = self._path[module, name]
-        if found is None or (lazy and not exact):
-            target: Target = None if level else self._resolver.external(module, name)
-        else:
-            target = found if exact or found not in self._running else None
-        self[reading] = target
+    def __missing__(self, standing: tuple[int, int]) -> Origins:
+        level, lazy = standing
+        near = self._resolver.relative(self._folder, level or 1) if level or lazy else ()
+        far = () if level else (self._resolver.absolute(self._folder),)
+        origins = self[standing] = self._resolver.origins(near + far, lazy != 0)
+        return origins
+
+
+class Origins(dict[str, "Names"]):
+    """The modules that statements import from, by what the statements call them."""
+
+    def __init__(self, paths: tuple[_ImportPath, ...], externals: _Externals, lazy: bool) -> None:
+        super().__init__()
+        self.paths = paths
+        self.externals = externals
+        self.lazy = lazy
+
+    def __missing__(self, module: str) -> Names:
+        names = self[module] = Names(self, module)
+        return names
+
+
+class Names(dict[str, Target]):
+    """What the names lead to that are taken from one module, each looked up once; "" stands for the module itself.
+
+    `from a import b` leads to the module `a.b` where there is one, and else to `a`. What the tree ought to hold and
+    does not (a compiled or generated module) leads to the nearest package above it that exists; an entry of a lazy
+    table counts only where it is exact.
+    """
+
+    def __init__(self, origins: Origins, module: str) -> None:
+        super().__init__()
+        self._origins = origins
+        self._module = module
+        nearest = () if origins.lazy else (path.nearest(module) for path in origins.paths)
+        self.nearest = next((number for number in nearest if number is not None), None)
+        """The package that stands for what is not found. It runs already if the importer lies below it too."""
+        self.matter = (
+            self.nearest is not None
+            or any(path.holds(module) for path in origins.paths)
+            or origins.externals.may_name(module)
+        )
+        """Whether any name may lead anywhere."""
+
+    def __missing__(self, name: str) -> Target:
+        found = (path.find(self._module, name) for path in self._origins.paths)
+        target: Target = next((number for number in found if number is not None), self.nearest)
+        if target is None:
+            target = self._origins.externals.named(self._module, name)
+        self[name] = target
         return target
 
-    def _relative(self, module: str, name: str, level: int) -> Found:
-        parts = self._folder.split("/") if self._folder else []
-        if level - 1 > len(parts):
-            return None, False
-        start = "/".join(parts[: len(parts) - level + 1])
-        return self._resolver.path((start,), relative=True)[module, name]
+
+class _Externals:
+    """The names outside of the tree that matter to anybody."""
+
+    def __init__(self, patterns: Collection[str]) -> None:
+        self._patterns = frozenset(patterns)
+        self._cover = pattern_matcher(patterns)
+
+    def named(self, module: str, name: str) -> str | None:
+        """What of it matters: `a.b` of `from a import b` where a pattern says so, and else `a`."""
+        longer = f"{module}.{name}"
+        if longer in self._patterns:
+            return longer
+        return module if self._cover(module) else None
+
+    def may_name(self, module: str) -> bool:
+        """Whether the module may matter, or something that is taken from it."""
+        return self._cover(module) or any(pattern.startswith(f"{module}.") for pattern in self._patterns)
 
 
-class _ImportPath(dict[tuple[str, str], Found]):
-    """Where names lead that are looked up in some folders, in order: (module, name) -> module of the tree.
+class _ImportPath:
+    """Some folders in which names are looked up, in order.
 
     A regular package or a module beats a folder without `__init__.py`; such a folder leads to what lies below it but
     is no module itself. Of absolute names, only a module in the first folder beats one of the standard library.
     """
 
     def __init__(self, modules: Modules, roots: tuple[str, ...], relative: bool) -> None:
-        super().__init__()
+        self.relative = relative
         self._modules = modules
-        self._roots = roots
         self._standard = frozenset() if relative else sys.stdlib_module_names
         self._places: dict[str, tuple[str, ...]] = {"": roots}
 
-    def __missing__(self, reading: tuple[str, str]) -> Found:
-        module, name = reading
-        exact = self._module_at(self._below(module, name)) if name not in ("", "*") else None
-        if exact is None:
-            exact = self._module_at(self._locate(module))
-        self[reading] = found = self._nearest(module) if exact is None else (exact, True)
-        return found
+    def find(self, module: str, name: str) -> int | None:
+        """The module that `from module import name` leads to."""
+        places = self._locate(module)
+        if not places or name in ("", "*") or self._modules.is_file(places[0]):
+            return self._module_at(places)
+        below = self._module_at(self._children(places, name))
+        return self._module_at(places) if below is None else below
 
-    def _nearest(self, module: str) -> Found:
+    def holds(self, module: str) -> bool:
+        """Whether the module, or a folder of its name, is here."""
+        return self._locate(module) != ()
+
+    def nearest(self, module: str) -> int | None:
+        """The nearest package above a module that the tree does not hold; None where it holds the module."""
+        if self._module_at(self._locate(module)) is not None:
+            return None
         while module := module.rpartition(".")[0]:
             nearest = self._module_at(self._locate(module))
             if nearest is not None:
-                return nearest, False
-        return None, False
+                return nearest
+        return None
 
     def _locate(self, dotted: str) -> tuple[str, ...]:
         """Where a name stands: at one module, or in every folder of that name."""

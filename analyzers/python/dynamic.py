@@ -19,8 +19,8 @@ _BRACKET = re.compile(r"[()\[\]{}\n]")
 _MODULE = re.compile(r"(\.*)([^\W\d]\w*(?:\.[^\W\d]\w*)*|(?<=\.))(?::([^\W\d]\w*))?")
 """A module as a string names it: leading dots, dotted name, and the attribute after a colon."""
 
-Target = tuple[str, str, int]
-"""Module, name and level, as an `Import` has them."""
+Target = tuple[str, list[str], int]
+"""Module, names and level, as an `Import` has them."""
 
 
 def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> Iterator[Import]:
@@ -49,7 +49,7 @@ def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -
         for node, text in _table_entries(tree) if isinstance(tree, ast.Module) else ():
             if match := _MODULE.fullmatch(text):
                 dots, module, name = match.groups("")
-                target = (module, name, len(dots))
+                target = (module, [name] if name else [], len(dots))
                 yield _record(lexed, blocks, _offset(lexed, node), target, ImportFlag.LAZY)
 
 
@@ -135,14 +135,14 @@ def _module_name(node: ast.expr | None) -> tuple[str, int] | None:
 def _import_module(call: ast.Call, module: str, level: int) -> list[Target] | None:
     """`import_module(name, package)`."""
     if not level:
-        return [(module, "", 0)]
+        return [(module, [], 0)]
     match _argument(call, 1, "package"):
         case ast.Name(id="__package__" | "__name__"):
-            return [(module, "", level)]
+            return [(module, [], level)]
         case ast.Constant(value=str(package)):
             base = package.split(".")
             kept = base[: max(0, len(base) - level + 1)]
-            return [(".".join((*kept, module) if module else kept), "", 0)] if kept else []
+            return [(".".join((*kept, module) if module else kept), [], 0)] if kept else []
     return None
 
 
@@ -152,8 +152,7 @@ def _dunder_import(call: ast.Call, module: str, dots: int) -> list[Target]:
         return []
     level = _argument(call, 4, "level")
     depth = level.value if isinstance(level, ast.Constant) and isinstance(level.value, int) else 0
-    names = [name for _, name in _strings(_argument(call, 3, "fromlist"))]
-    return [(module, name, depth) for name in names or ("",)]
+    return [(module, [name for _, name in _strings(_argument(call, 3, "fromlist"))], depth)]
 
 
 Text = tuple[ast.Constant, str]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from analyzers.python.facts import PythonFacts
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 4
 """Goes up whenever the same text may give other facts."""
 
 
@@ -17,8 +18,8 @@ class PythonExtractor:
 
     kind: str = f"python@{_VERSION}"
 
-    def extract(self, source: Source) -> PythonFacts:
-        """The file's facts, which JSON can hold; `PythonFacts.from_json` reads them back."""
+    def extract(self, source: Source) -> Sequence[Any]:
+        """The file's facts, as `PythonFacts` stores them."""
         from analyzers.python.structure import read_python
 
-        return read_python(source)
+        return read_python(source).stored

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from enum import IntFlag
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 
@@ -22,12 +25,15 @@ class ImportFlag(IntFlag):
 
 
 class Import(NamedTuple):
-    """One imported name. `import a.b` has module "a.b" and no name; `from ..x import y` module "x", name "y",
-    level 2; a star import the name "*". It stands where its name does, which need not be where its statement starts;
-    a LAZY one of level 0 may be relative to the file's folder or absolute."""
+    """What one statement, call or table entry takes from one module.
+
+    `import a.b, c` gives an import for each of the two, which names nothing and stands where the module's name does.
+    `from ..x import (y, z as w)` has the module "x", the names "y" and "z" and the level 2, and stands at its `from`;
+    a star import has the name "*". A LAZY one of level 0 may be relative to the file's folder or absolute.
+    """
 
     module: str
-    name: str
+    names: list[str]
     level: int
     line: int
     column: int
@@ -58,24 +64,67 @@ class PrivateAccess(NamedTuple):
     symbol: int
 
 
-class PythonFacts(NamedTuple):
-    """What one Python file says on its own. Lines and columns are 1-based, columns in characters."""
+_KINDS = {"f": "function", "c": "class"}
 
-    lines: int
-    symbols: list[Symbol]
-    imports: list[Import]
-    private: list[PrivateAccess]
 
-    def symbol_name(self, index: int) -> str:
-        return self.symbols[index].name if index >= 0 else ""
+class PythonFacts:
+    """What one Python file says on its own. Lines and columns are 1-based, columns in characters.
+
+    It keeps what JSON stores and makes records of it when somebody asks: a run looks at the imports of every file,
+    and at the symbols and private accesses of few.
+    """
+
+    def __init__(self, stored: Sequence[Any]) -> None:
+        self.stored = stored
+        """The fact as JSON can hold it; what `json.loads` makes of that is as good. Symbols are stored in columns, with
+        one text for all names and one for all kinds: few values, which are quick to load."""
 
     @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """Rebuild from what `json.loads` gives for a dumped record."""
-        lines, symbols, imports, private = value
-        return cls(
-            lines,
-            [Symbol(*row) for row in symbols],
-            [Import(*row) for row in imports],
-            [PrivateAccess(*row) for row in private],
+    def of(
+        cls, lines: int, symbols: Sequence[Symbol], imports: Sequence[Import], private: Sequence[PrivateAccess]
+    ) -> Self:
+        columns = (
+            "\n".join(symbol.name for symbol in symbols),
+            "".join(symbol.kind[0] for symbol in symbols),
+            [symbol.line for symbol in symbols],
+            [symbol.end_line for symbol in symbols],
         )
+        return cls((lines, columns, imports, private))
+
+    @property
+    def lines(self) -> int:
+        lines: int = self.stored[0]
+        return lines
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """In order of their first lines."""
+        _, kinds, first_lines, last_lines = self.stored[1]
+        return list(map(Symbol, self._symbol_names, map(_KINDS.__getitem__, kinds), first_lines, last_lines))
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """In order of their places."""
+        return [Import(*row) for row in self.stored[2]]
+
+    @cached_property
+    def private(self) -> list[PrivateAccess]:
+        """In order of their places."""
+        return [PrivateAccess(*row) for row in self.stored[3]]
+
+    def symbol_name(self, index: int) -> str:
+        """The dotted name of a symbol; empty at module level."""
+        return self._symbol_names[index] if index >= 0 else ""
+
+    def symbol_at(self, line: int) -> int:
+        """Index of the innermost symbol around a line; -1 at module level."""
+        _, _, first_lines, last_lines = self.stored[1]
+        index = bisect_right(first_lines, line) - 1
+        while index >= 0 and last_lines[index] < line:
+            index -= 1
+        return index
+
+    @cached_property
+    def _symbol_names(self) -> list[str]:
+        names: str = self.stored[1][0]
+        return names.split("\n")

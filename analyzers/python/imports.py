@@ -20,11 +20,12 @@ class Statement(NamedTuple):
     """One import statement, by offsets."""
 
     start: int
+    """Of its first keyword."""
     names: int
     """Where its list of names starts."""
     end: int
     origin: str
-    """What is imported from, with the keyword and without blanks (`from..x`); empty for `import x`."""
+    """What is imported from, without blanks (`..x`); empty for `import x`."""
 
 
 def import_statements(code: str) -> Iterator[Statement]:
@@ -36,24 +37,30 @@ def import_statements(code: str) -> Iterator[Statement]:
             continue
         start = max(code.rfind("\n", done, at) + 1, done)
         start = max(code.rfind(";", start, at) + 1, code.rfind(":", start, at) + 1, start)
-        origin = "".join(code[start:at].split())
+        head = code[start:at].lstrip()
         end = _STATEMENT_END.search(code, keyword.end())
         done = end.start() if end else len(code)
-        if not origin or origin.startswith("from"):
-            yield Statement(start, keyword.end(), done, origin)
+        if not head or head.startswith("from"):
+            origin = normal("".join(head.split())[len("from") :])
+            yield Statement(at - len(head), keyword.end(), done, origin)
+
+
+def imported_names(code: str, statement: Statement) -> Iterator[tuple[str, int]]:
+    """Each name that a statement lists, without blanks, and its offset."""
+    for match in _NAME.finditer(code, statement.names, statement.end):
+        yield normal("".join(match[1].split())), match.start()
 
 
 def static_imports(lexed: Lexed, blocks: Blocks, statements: Iterable[Statement]) -> Iterator[Import]:
-    """One record for each name of each statement, in order, at the place of the name."""
+    """What the statements import, in order."""
     for statement in statements:
-        dotted = statement.origin[len("from") :]
-        module = dotted.lstrip(".")
-        level = len(dotted) - len(module)
+        names = imported_names(lexed.code, statement)
         symbol, flags = blocks.symbol_at(statement.names), blocks.flags_at(statement.names)
-        for match in _NAME.finditer(lexed.code, statement.names, statement.end):
-            name = normal("".join(match[1].split()))
-            line, column = lexed.position(match.start())
-            if statement.origin:
-                yield Import(normal(module), name, level, line, column, symbol, flags)
-            else:
-                yield Import(name, "", 0, line, column, symbol, flags)
+        if statement.origin:
+            module = statement.origin.lstrip(".")
+            level = len(statement.origin) - len(module)
+            place = lexed.position(statement.start)
+            yield Import(module, [name for name, _ in names], level, *place, symbol, flags)
+        else:
+            for module, at in names:
+                yield Import(module, [], 0, *lexed.position(at), symbol, flags)

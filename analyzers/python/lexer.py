@@ -90,8 +90,12 @@ _STRING_STATEMENT = re.compile(r'(?P<open>[ \t(]*+)(?P<strings>"[" \t]*+)(?P<clo
 _NOT_TEXT = re.compile(r"[rR]?[bBfFtT]")
 
 
+@lru_cache(maxsize=1)
 def lex(text: str) -> Lexed:
-    """Read a text that has universal newlines and no byte order mark."""
+    """Read a text that has universal newlines and no byte order mark.
+
+    The last answer is kept: the extractors of one file ask one after another.
+    """
     strings: list[Span] = []
     comments: list[Span] = []
     pieces: list[str] = []
@@ -252,4 +256,4 @@ def _keep(text: str, kept: Iterable[Span]) -> str:
 
 
 def _blank(text: str) -> str:
-    return "\n".join(" " * len(line) for line in text.split("\n"))
+    return "\n".join(" " * len(line) for line in text.split("\n")) if "\n" in text else " " * len(text)

@@ -9,8 +9,8 @@ from keyword import iskeyword
 from string import ascii_letters, digits
 
 from analyzers.python.blocks import Blocks
-from analyzers.python.facts import Import, PrivateAccess
-from analyzers.python.imports import Statement
+from analyzers.python.facts import PrivateAccess
+from analyzers.python.imports import Statement, imported_names
 from analyzers.python.lexer import Lexed
 from analyzers.python.literals import IDENTIFIER, normal, read_template
 
@@ -33,6 +33,7 @@ _BLANK = r"[ \t]"
 _SELF = r"(?:self|cls|mcs)"
 _ACCESS = re.compile(rf"\.(?<!(?<![\w.])self\.)(?<!(?<![\w.])cls\.){_BLANK}*({_NAME})")
 _SELF_OWNER = re.compile(rf"{_SELF}(?:\.__class__)?|super\(\w*\)|type\({_SELF}\)")
+_PRIVATE_WORD = re.compile(rf"_(?<!{IDENTIFIER}_)")
 _WORD = re.compile(IDENTIFIER)
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
 _BLANKS = " \t"
@@ -42,18 +43,18 @@ _LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:{_MORE_TARGETS})?|//|>>|<<|\*\*|[-+
 _FIRST_TARGETS = ascii_letters + digits + "_.,*= \t"
 
 
-def private_accesses(
-    lexed: Lexed, blocks: Blocks, statements: list[Statement], imports: list[Import]
-) -> list[PrivateAccess]:
+def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> list[PrivateAccess]:
     """Every `owner._name`, and every private name imported from another module, that the file does not define.
 
     A dot in one of the import statements is no attribute access. The owner is what stands before the dot, with
     what a call or subscript holds left out unless it is a single word: `make()`, `layers[0]`.
     """
     found = [
-        PrivateAccess("." * item.level + item.module, item.name, item.line, item.column, item.symbol)
-        for item in imports
-        if item.module and _is_private(item.name)
+        PrivateAccess(statement.origin, name, *lexed.position(at), blocks.symbol_at(at))
+        for statement in statements
+        if statement.origin.strip(".") and _PRIVATE_WORD.search(lexed.code, statement.names, statement.end)
+        for name, at in imported_names(lexed.code, statement)
+        if _is_private(name)
     ]
     code = _with_fields(lexed)
     starts = [statement.start for statement in statements]

@@ -6,20 +6,20 @@ from analyzers.python.blocks import Blocks
 from analyzers.python.dynamic import dynamic_imports
 from analyzers.python.facts import PythonFacts
 from analyzers.python.imports import import_statements, static_imports
+from analyzers.python.lexer import lex
 from analyzers.python.private import private_accesses
 from analyzers.source import Source
 
 
 def read_python(source: Source) -> PythonFacts:
     """Read one file. A file with syntax errors gives what can be made out; nothing is raised."""
-    lexed = source.lexed
+    lexed = lex(source.text)
     blocks = Blocks(lexed)
     statements = list(import_statements(lexed.code))
-    imports = list(static_imports(lexed, blocks, statements))
-    private = private_accesses(lexed, blocks, statements, imports)
-    imports += dynamic_imports(lexed, blocks, statements)
+    imports = [*static_imports(lexed, blocks, statements), *dynamic_imports(lexed, blocks, statements)]
     imports.sort(key=lambda item: (item.line, item.column))
-    return PythonFacts(_line_count(source.text), blocks.symbols, imports, private)
+    private = private_accesses(lexed, blocks, statements)
+    return PythonFacts.of(_line_count(source.text), blocks.symbols, imports, private)
 
 
 def _line_count(text: str) -> int:

@@ -36,7 +36,7 @@ def check_syntax(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
     with TemporaryDirectory(prefix="voltgate-") as folder:
         keys = {file: key for key, file in _files(sources, folder)}
         first: dict[str, Problem] = {}
-        for file, problem in sorted(_errors(keys), key=lambda error: error[1][1:3]):
+        for file, problem in sorted(_errors(keys, folder), key=lambda error: error[1][1:3]):
             if file in keys:
                 first.setdefault(keys[file], problem)
     return first
@@ -54,15 +54,20 @@ def _files(sources: Mapping[str, Path | str], folder: str) -> Iterator[tuple[str
         yield key, file
 
 
-def _errors(files: Iterable[str]) -> list[tuple[str, Problem]]:
-    """What ruff says of some files, with every way of silencing it turned off."""
+def _errors(files: Iterable[str], folder: str) -> list[tuple[str, Problem]]:
+    """What ruff says of some files, with every way of silencing it turned off.
+
+    It reads their names, one a line, from a file in the folder: a command line has no room for thousands.
+    """
     from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
+    names = Path(folder, "names")
+    names.write_bytes(os.fsencode("\n".join(files)))
     options = ("--isolated", "--no-cache", "--no-respect-gitignore", "--ignore-noqa", "--exit-zero", "--quiet")
     selection = ("--select", "E902", "--target-version", _NEWEST, "--output-format", "json")
     try:
         done = subprocess.run(
-            (find_ruff_bin(), "check", *options, *selection, *files), capture_output=True, check=True, timeout=600
+            (find_ruff_bin(), "check", *options, *selection, f"@{names}"), capture_output=True, check=True, timeout=600
         )
         return [_read(error) for error in json.loads(done.stdout) if error["name"] == "invalid-syntax"]
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:

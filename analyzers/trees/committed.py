@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -64,6 +64,9 @@ class CommittedTree(Tree):
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         return {path: self._oids[path] for path in paths if path in self._oids}
+
+    def remember(self, digests: Mapping[str, str]) -> None:
+        """Git has named every content already."""
 
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         wanted = list(paths)

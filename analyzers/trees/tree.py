@@ -30,6 +30,7 @@ class Tree(ABC):
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         """The content address of each file; a file that cannot be read has none."""
 
+    @abstractmethod
     def remember(self, digests: Mapping[str, str]) -> None:
         """Take note of digests that came of reading files for another reason."""
 

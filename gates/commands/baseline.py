@@ -140,8 +140,8 @@ def _difference_lines(path: str, found: Diff) -> Iterator[str]:
         yield f"{path}: no difference"
         return
     yield path
-    for rule, change in found.changes(lambda entry: entry.rule).items():
-        counts = (f"{count} {name}" for name, count in change._asdict().items() if count)
+    for rule, figures in found.changes(lambda entry: entry.rule).items():
+        counts = (f"{count} {name}" for name, count in figures._asdict().items() if count)
         yield f"  {rule}: {', '.join(counts)}"
     for sign, entries in (("+", found.added), ("-", found.removed)):
         yield from (f"  {sign} {entry.title}" for entry in entries)

@@ -59,17 +59,16 @@ def _record(file: Path, base: Path, policy: DocsPolicy) -> tuple[dict[str, Any],
 
 
 def _read_python(source: Source, record: dict[str, Any]) -> Problem | None:
-    from analyzers.python.syntax import check_syntax
-
     from analyzers.python.facts import ImportFlag
     from analyzers.python.structure import read_python
+    from analyzers.python.syntax import check_syntax
 
     for found in read_python(source).imports:
         flags = [flag.name.lower() for flag in ImportFlag if found.flags & flag and flag.name]
         record["imports"].append(
             {
                 "module": "." * found.level + found.module,
-                "name": found.name,
+                "names": found.names,
                 "line": found.line,
                 "column": found.column,
                 "flags": flags,
@@ -92,8 +91,8 @@ def _lines(record: dict[str, Any]) -> str:
     lines = [record["path"]]
     for found in record["imports"]:
         flags = f"  ({', '.join(found['flags'])})" if found["flags"] else ""
-        name = f" import {found['name']}" if found["name"] else ""
-        lines.append(f"  {found['line']:>5}  import  {found['module']}{name}{flags}")
+        names = f" import {', '.join(found['names'])}" if found["names"] else ""
+        lines.append(f"  {found['line']:>5}  import  {found['module']}{names}{flags}")
     lines += [f"         anchor  #{anchor}" for anchor in record["anchors"]]
     lines += [f"  {link['line']:>5}  link    {link['target']}" for link in record["links"]]
     return "\n".join(lines)

@@ -17,9 +17,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_second_process_finds_what_the_first_stored(file: Path) -> None:
     first = FactCache(file)
-    first.store(
-        [Fact("d1", "imports@1", "[1]"), Fact("d2", "imports@1", "[2]"), Fact("d1", "links@1", "[3]")]
-    )
+    first.store([Fact("d1", "imports@1", "[1]"), Fact("d2", "imports@1", "[2]"), Fact("d1", "links@1", "[3]")])
     first.close()
 
     assert FactCache(file).lookup("imports@1", ["d1", "d2", "absent"]) == {"d1": "[1]", "d2": "[2]"}

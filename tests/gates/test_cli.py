@@ -364,7 +364,7 @@ def test_facts_are_listed_for_each_file(gates: Gates, project: Path) -> None:
 
     python, markdown = json.loads(done.stdout)
     assert set(python) == set(markdown) == {"path", "imports", "env", "anchors", "links"}
-    assert [(found["module"], found["name"]) for found in python["imports"]] == [("app", "core")]
+    assert [(found["module"], found["names"]) for found in python["imports"]] == [("app", ["core"])]
     assert markdown["anchors"] == ["app"]
     assert markdown["links"] == [{"target": "app/core.py", "line": 3}]
 

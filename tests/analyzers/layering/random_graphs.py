@@ -20,9 +20,9 @@ def random_imports(seed: int) -> dict[str, PythonFacts]:
     def imports(importer: int) -> Iterator[Import]:
         for target in range(size):
             if target != importer and rng.random() < density:
-                yield Import(f"m{target}", "", 0, target + 1, 8, -1, 0)
+                yield Import(f"m{target}", [], 0, target + 1, 8, -1, 0)
 
-    return {f"m{number}.py": PythonFacts(size, [], list(imports(number)), []) for number in range(size)}
+    return {f"m{number}.py": PythonFacts.of(size, [], list(imports(number)), []) for number in range(size)}
 
 
 def as_digraph(graph: ImportGraph) -> nx.DiGraph[int]:

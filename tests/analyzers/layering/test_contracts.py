@@ -188,7 +188,8 @@ def test_a_clean_tree_does_not_pay_for_networkx() -> None:
         from analyzers.layering.modules import Modules
         from analyzers.layering.policy import LayeringPolicy
         from analyzers.python.facts import Import, PythonFacts
-        facts = {"a.py": PythonFacts(1, [], [Import("b", "", 0, 1, 8, -1, 0)], []), "b.py": PythonFacts(1, [], [], [])}
+        imports = {"a.py": [Import("b", [], 0, 1, 8, -1, 0)], "b.py": []}
+        facts = {path: PythonFacts.of(1, [], rows, []) for path, rows in imports.items()}
         policy = LayeringPolicy.model_validate({
             "layers": [{"name": "l", "order": ["a", "b"]}],
             "forbidden": [{"name": "f", "from": ["b"], "to": ["a"]}],

@@ -16,6 +16,7 @@ from analyzers.finding import identify
 from analyzers.layering import coupling
 from analyzers.layering.coupling import CouplingExtractor, Match, PatternTimeoutError, counts, observed_files
 from analyzers.layering.policy import CouplingPattern
+from analyzers.python.lexer import lex
 from analyzers.source import Source
 
 TEXT = '''"""A docstring about llama."""
@@ -74,7 +75,7 @@ ATOMS = ["llama", "x", ".", r"\b", r"\w", "^", "$", "[a-f]", "l?", "a*", "#", '"
 @given(st.lists(st.sampled_from(ATOMS), min_size=1, max_size=5), st.sampled_from(["code", "comments"]))
 def test_files_that_need_no_lexer_hold_no_match(atoms: list[str], scope: Any) -> None:
     pattern = "".join(atoms)
-    masked = Source("a.py", TEXT).lexed.masked(scope)
+    masked = lex(TEXT).masked(scope)
     in_scope = CouplingExtractor(((pattern, "text"),)).extract(Source("a.py", masked))
     assert CouplingExtractor(((pattern, scope),)).extract(Source("a.py", TEXT)) == in_scope
 

@@ -46,18 +46,18 @@ def test_a_chain_names_modules_and_lines(build_graph: Any) -> None:
     [
         "from pkg import a, b, c",
         "from pkg import (\n    a,\n    b,\n    c,\n)",
-        "from pkg import a\nfrom pkg import b, \\\n    c",
+        "from pkg import a, \\\n    b, c",
     ],
 )
-def test_names_from_one_module_count_once_however_they_are_laid_out(text: str, build_graph: Any) -> None:
+def test_a_statement_counts_once_however_it_is_laid_out(text: str, build_graph: Any) -> None:
     graph = build_graph({"pkg/__init__.py": "a = b = c = 1", "x.py": text})
     assert [len(sites) for sites in graph.statements[1].values()] == [1]
 
 
-def test_statements_that_stand_apart_count_apart(build_graph: Any) -> None:
-    text = "import pkg\nimport pkg\nfrom pkg import a\ndef f():\n    from pkg import a\n"
+def test_each_statement_counts(build_graph: Any) -> None:
+    text = "import pkg\nimport pkg, pkg\nfrom pkg import a\nfrom pkg import a\ndef f():\n    from pkg import a\n"
     graph = build_graph({"pkg/__init__.py": "", "x.py": text})
-    assert [site.line for site in graph.statements[1][0]] == [1, 2, 3, 5]
+    assert [site.line for site in graph.statements[1][0]] == [1, 2, 2, 3, 4, 6]
 
 
 def test_a_module_that_imports_itself_has_no_edge(build_graph: Any) -> None:

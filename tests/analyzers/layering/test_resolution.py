@@ -96,7 +96,7 @@ def test_type_checking_imports_count_only_where_the_policy_says_so(build_graph: 
 
 def test_an_import_without_a_root_package_file_and_one_at_the_root() -> None:
     modules = Modules(["__init__.py", "a.py"])
-    assert Resolver(modules, ()).folder("")["", "a", 1, 0] == modules.number["a.py"]
+    assert Resolver(modules, ()).folder("")[1, 0][""]["a"] == modules.number["a.py"]
 
 
 def _random_tree(rng: random.Random) -> dict[str, str]:
@@ -135,7 +135,7 @@ def test_absolute_names_lead_where_pythons_finder_leads(
     for dotted in {".".join(rng.choices("pqrm", k=rng.randint(1, 3))) for _ in range(30)}:
         found = _find_like_python(roots, dotted)
         expected = None if found is None else Path(found).relative_to(tmp_path).as_posix()
-        target = resolve[dotted, "", 0, 1]
+        target = resolve[0, 1][dotted][""]
         assert (modules.paths[target] if isinstance(target, int) else None) == expected, (dotted, sorted(files))
 
 

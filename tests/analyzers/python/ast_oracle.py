@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from analyzers.python.facts import ImportFlag
-from analyzers.python.lexer import Lexed
+from analyzers.python.lexer import Lexed, lex
 from analyzers.python.private import PUBLIC
 from analyzers.python.structure import read_python
 from analyzers.source import Source
@@ -44,9 +44,7 @@ def expected(text: str) -> Flat:
 
 def actual(text: str) -> Flat:
     """The same from the reader."""
-    source = Source("module.py", text)
-    lexed, facts = source.lexed, read_python(source)
-    by_statement = [row for row in facts.imports if not row.flags & (ImportFlag.DYNAMIC.value | ImportFlag.LAZY.value)]
+    lexed, facts = lex(text), read_python(Source("module.py", text))
     assert len(lexed.code) == len(text)
     return {
         "strings": [_places(lexed, span) for span in lexed.strings],
@@ -55,9 +53,9 @@ def actual(text: str) -> Flat:
         "docstrings": [_places(lexed, span) for span in lexed.docstrings],
         "symbols": [tuple(row) for row in facts.symbols],
         "imports": [
-            (row.line, row.column, row.level, row.module, row.name, facts.symbol_name(row.symbol), row.flags)
+            (row.line, row.column, row.level, row.module, row.names, facts.symbol_name(row.symbol), row.flags)
             for row in facts.imports
-            if row in by_statement
+            if not row.flags & (ImportFlag.DYNAMIC | ImportFlag.LAZY)
         ],
         "private": sorted(
             (*_outside_strings(lexed, row.line, row.column), row.owner, row.name, facts.symbol_name(row.symbol))
@@ -198,14 +196,18 @@ class _Walker(ast.NodeVisitor):
     visit_TryStar = visit_Try  # noqa: N815
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        origin = isinstance(node, ast.ImportFrom)
-        for alias in node.names:
-            place = self.place(alias.lineno, alias.col_offset)
-            module, name = (node.module or "", alias.name) if origin else (alias.name, "")
-            level = node.level if origin else 0
-            self.imports.append((*place, level, module, name, self.scope, int(self.flags)))
+        places = [self.place(alias.lineno, alias.col_offset) for alias in node.names]
+        names = [alias.name for alias in node.names]
+        standing = (self.scope, int(self.flags))
+        if isinstance(node, ast.Import):
+            rows = zip(places, names, strict=True)
+            self.imports += [(*place, 0, name, [], *standing) for place, name in rows]
+            return
+        module = node.module or ""
+        self.imports.append((*self.place(node.lineno, node.col_offset), node.level, module, names, *standing))
+        for place, name in zip(places, names, strict=True):
             if module and _is_private(name):
-                self.accesses.append((*place, "." * level + module, name, self.scope))
+                self.accesses.append((*place, "." * node.level + module, name, self.scope))
 
     visit_Import = visit_ImportFrom = _import  # noqa: N815
 

@@ -15,44 +15,44 @@ def imports_of(text: str, flag: ImportFlag) -> list[Import]:
     return [row for row in read_python(Source("module.py", text)).imports if row.flags & flag]
 
 
-def called(text: str) -> list[tuple[str, str, int]]:
+def called(text: str) -> list[tuple[str, list[str], int]]:
     return [row[:3] for row in imports_of(text, ImportFlag.DYNAMIC)]
 
 
-def tabled(text: str) -> list[tuple[str, str, int]]:
+def tabled(text: str) -> list[tuple[str, list[str], int]]:
     return [row[:3] for row in imports_of(text, ImportFlag.LAZY)]
 
 
 CALLS = {
-    "import importlib\nimportlib.import_module('a.b')": [("a.b", "", 0)],
-    "import importlib as il\nx = il . import_module(\n  'a')": [("a", "", 0)],
-    "from importlib import import_module as load\nload('a')": [("a", "", 0)],
-    "from importlib import import_module\nimport_module(name='a')": [("a", "", 0)],
-    "importlib.import_module('.a', package=__package__)": [("a", "", 1)],
-    "importlib.import_module('..a.b', __name__)": [("a.b", "", 2)],
-    "importlib.import_module('.a', 'p.q')": [("p.q.a", "", 0)],
-    "importlib.import_module('..a', package='p.q')": [("p.a", "", 0)],
+    "import importlib\nimportlib.import_module('a.b')": [("a.b", [], 0)],
+    "import importlib as il\nx = il . import_module(\n  'a')": [("a", [], 0)],
+    "from importlib import import_module as load\nload('a')": [("a", [], 0)],
+    "from importlib import import_module\nimport_module(name='a')": [("a", [], 0)],
+    "importlib.import_module('.a', package=__package__)": [("a", [], 1)],
+    "importlib.import_module('..a.b', __name__)": [("a.b", [], 2)],
+    "importlib.import_module('.a', 'p.q')": [("p.q.a", [], 0)],
+    "importlib.import_module('..a', package='p.q')": [("p.a", [], 0)],
     "importlib.import_module('....a', package='p.q')": [],
     "importlib.import_module('.a', package)": [],
     "importlib.import_module(name)": [],
     "importlib.import_module(f'{name}')": [],
     "importlib.import_module('not a name')": [],
-    "__import__('a.b')": [("a.b", "", 0)],
-    "builtins.__import__('a')": [("a", "", 0)],
-    "__import__('a', globals(), locals(), ['b', 'c'], 1)": [("a", "b", 1), ("a", "c", 1)],
-    "__import__('a', fromlist=('b',))": [("a", "b", 0)],
+    "__import__('a.b')": [("a.b", [], 0)],
+    "builtins.__import__('a')": [("a", [], 0)],
+    "__import__('a', globals(), locals(), ['b', 'c'], 1)": [("a", ["b", "c"], 1)],
+    "__import__('a', fromlist=('b',))": [("a", ["b"], 0)],
     "# importlib.import_module('a')": [],
     "'importlib.import_module(\"a\")'": [],
     "self.import_module('a'); reimport_module('a')": [],
     "def import_module(name): pass": [],
-    "f(importlib.import_module('a'), {'b': importlib.import_module('b')})": [("a", "", 0), ("b", "", 0)],
+    "f(importlib.import_module('a'), {'b': importlib.import_module('b')})": [("a", [], 0), ("b", [], 0)],
     "if x:\n importlib.import_module('a'\n": [],
-    'x = f"{y["z"]}"; importlib.import_module(\'a\')': [("a", "", 0)],
+    'x = f"{y["z"]}"; importlib.import_module(\'a\')': [("a", [], 0)],
 }
 
 
 @pytest.mark.parametrize(("text", "found"), CALLS.items())
-def test_call_with_a_literal_name(text: str, found: list[tuple[str, str, int]]) -> None:
+def test_call_with_a_literal_name(text: str, found: list[tuple[str, list[str], int]]) -> None:
     assert called(text) == found
 
 
@@ -74,7 +74,7 @@ MECHANISMS = {
 
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS.keys())
 def test_mechanism_makes_tables_count(mechanism: str) -> None:
-    assert tabled(f"TABLE = {{'a': 'b.c'}}\n{mechanism}") == [("a", "", 0), ("b.c", "", 0)]
+    assert tabled(f"TABLE = {{'a': 'b.c'}}\n{mechanism}") == [("a", [], 0), ("b.c", [], 0)]
 
 
 NO_MECHANISMS = {
@@ -92,15 +92,15 @@ def test_tables_do_not_count_without_a_mechanism(text: str) -> None:
 
 
 TABLES = {
-    "T = ['a', ('.b', {'..c.d'})]": [("a", "", 0), ("b", "", 1), ("c.d", "", 2)],
-    "T: dict[str, str] = {'A': '.b:C'}": [("A", "", 0), ("b", "C", 1)],
-    "T['a.b'] = ['C']": [("a.b", "", 0), ("C", "", 0)],
-    "T['a'].extend(['B'])": [("a", "", 0), ("B", "", 0)],
-    "T.update({'a': 'b'})": [("a", "", 0), ("b", "", 0)],
-    "T += ['a']": [("a", "", 0)],
-    "T = OrderedDict([('a', 'B')])": [("a", "", 0), ("B", "", 0)],
-    "T = {**{'a': 1}, 'b': x} | {'c': 2}": [("a", "", 0), ("b", "", 0), ("c", "", 0)],
-    "try:\n  x()\nexcept E:\n  pass\nelse:\n  T['a'] = ['B']": [("a", "", 0), ("B", "", 0)],
+    "T = ['a', ('.b', {'..c.d'})]": [("a", [], 0), ("b", [], 1), ("c.d", [], 2)],
+    "T: dict[str, str] = {'A': '.b:C'}": [("A", [], 0), ("b", ["C"], 1)],
+    "T['a.b'] = ['C']": [("a.b", [], 0), ("C", [], 0)],
+    "T['a'].extend(['B'])": [("a", [], 0), ("B", [], 0)],
+    "T.update({'a': 'b'})": [("a", [], 0), ("b", [], 0)],
+    "T += ['a']": [("a", [], 0)],
+    "T = OrderedDict([('a', 'B')])": [("a", [], 0), ("B", [], 0)],
+    "T = {**{'a': 1}, 'b': x} | {'c': 2}": [("a", [], 0), ("b", [], 0), ("c", [], 0)],
+    "try:\n  x()\nexcept E:\n  pass\nelse:\n  T['a'] = ['B']": [("a", [], 0), ("B", [], 0)],
     "T = ['not a name', 'a-b', 'a.', '1', '', b'c', f'{d}']": [],
     "T = 'a'": [],
     "def f(): return ['a']": [],
@@ -110,7 +110,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize(("table", "found"), TABLES.items())
-def test_entries_of_a_table(table: str, found: list[tuple[str, str, int]]) -> None:
+def test_entries_of_a_table(table: str, found: list[tuple[str, list[str], int]]) -> None:
     assert tabled(f"def __getattr__(name): ...\n{table}\n") == found
 
 
@@ -122,4 +122,7 @@ def test_entry_stands_where_its_string_does() -> None:
 def test_facts_survive_json() -> None:
     text = "import a\nclass A:\n  def f(self):\n    from . import b\n    x._y\ndef __getattr__(n): ...\nT = ['c']\n"
     facts = read_python(Source("module.py", text))
-    assert PythonFacts.from_json(json.loads(json.dumps(facts))) == facts
+    read = PythonFacts(json.loads(json.dumps(facts.stored)))
+    assert read.lines == 7
+    assert [symbol.name for symbol in read.symbols] == ["A", "A.f", "__getattr__"]
+    assert (read.symbols, read.imports, read.private) == (facts.symbols, facts.imports, facts.private)

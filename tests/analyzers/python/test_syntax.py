@@ -36,6 +36,17 @@ def test_each_key_has_its_own_problem() -> None:
     assert sorted(found) == ["", "b/../c d.py"]
 
 
+def test_names_may_be_longer_than_a_command_line(tmp_path: Path) -> None:
+    folder = tmp_path
+    while len(str(folder)) < 3000:
+        folder /= "long" * 50
+    folder.mkdir(parents=True)
+    files = [folder / f"{number} 'é' \"$x\" @#.py " for number in range(1000)]
+    for file in files:
+        file.write_text("x = (\n")
+    assert check_syntax({file.name: file for file in files}).keys() == {file.name for file in files}
+
+
 SILENCERS = ["# ruff: noqa\n", "# flake8: noqa\n", "#!/usr/bin/env python\n# type: ignore\n"]
 
 

@@ -58,9 +58,7 @@ def test_walking_stays_out_of_virtual_environments(tmp_path: Path) -> None:
     assert WorkingTree(tmp_path).paths == ["c.py"]
 
 
-def test_a_missing_git_means_walking_and_says_so(
-    tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_git_means_walking_and_says_so(tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"a.py": "", "b.log": "", ".gitignore": "*.log\n"})
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
 

@@ -195,3 +195,37 @@ def routes_to(
                     reached.append(importer)
         frontier = reached
     return Routes(graph, next_step)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The shortest ways from some modules to every module that they reach."""
+
+    graph: ImportGraph
+    last_step: Mapping[int, int | None]
+    """Module -> the one before it on its way; None for those that ways start from."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.last_step)
+
+    def chain(self, last: Edge) -> tuple[str, ...]:
+        """The way that ends with an edge, as one line."""
+        edges = [last]
+        while (step := self.last_step[at := edges[0].importer]) is not None:
+            edges.insert(0, self.graph.edge(step, at))
+        return (self.graph.render(edges),)
+
+
+def routes_from(graph: ImportGraph, sources: Collection[int], through: Container[int]) -> Origin:
+    """Search forwards and breadth first from the sources, passing only modules in `through`."""
+    last_step: dict[int, int | None] = dict.fromkeys(sorted(sources))
+    frontier = list(last_step)
+    while frontier:
+        reached = []
+        for node in frontier:
+            for edge in graph.edges_of(node):
+                if edge.target in through and edge.target not in last_step:
+                    last_step[edge.target] = node
+                    reached.append(edge.target)
+        frontier = reached
+    return Origin(graph, last_step)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from analyzers.finding import Finding
-from analyzers.layering.graph import Edge, ImportGraph, Routes, routes_to
+from analyzers.layering.graph import Edge, ImportGraph, Origin, routes_from
 from analyzers.layering.modules import pattern_index
 from analyzers.layering.policy import LayersContract
 from analyzers.layering.violation import violations
@@ -84,36 +84,41 @@ def _broken_rule(ours: Layer, theirs: Layer) -> str:
 
 
 def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Finding]:
-    """Report every import that leads from a layer to one it must not know.
+    """Report every import that enters a layer which the layer that it starts from must not know.
 
-    An import leads there directly, or through modules that belong to no layer of the contract.
+    A module of no layer acts for the layers that reach it, directly or through others of its kind. What it imports is
+    reported once, for the lowest of them: that import has to go, while hundreds may lead to it.
     """
     layer_map = LayerMap(contract, graph.modules.names)
     between = frozenset(range(len(graph.modules))) - layer_map.of.keys()
-    routes = [routes_to(graph, members, between, graph.importers) for members in layer_map.members]
-    for importer, ours in sorted(layer_map.of.items()):
+    told: set[tuple[int, int]] = set()
+    for ours in reversed(range(len(layer_map.layers))):
         broken = layer_map.broken_rules[ours]
-        for edge in graph.edges_of(importer) if broken else ():
-            direct = layer_map.of.get(edge.target)
-            for theirs, rule in broken.items():
-                if theirs == direct or (direct is None and edge.target in routes[theirs]):
-                    yield from _report(layer_map, graph, edge, rule, ours, theirs, routes[theirs])
+        if not broken:
+            continue
+        origin = routes_from(graph, layer_map.members[ours], between)
+        for importer in origin:
+            for edge in graph.edges_of(importer):
+                theirs = layer_map.of.get(edge.target)
+                if theirs is not None and theirs in broken and (importer, edge.target) not in told:
+                    told.add((importer, edge.target))
+                    yield from _report(layer_map, edge, ours, theirs, origin)
 
 
-def _report(
-    layer_map: LayerMap, graph: ImportGraph, edge: Edge, rule: str, ours: int, theirs: int, routes: Routes
-) -> Iterator[Finding]:
-    imported = graph.names[edge.target]
+def _report(layer_map: LayerMap, edge: Edge, ours: int, theirs: int, origin: Origin) -> Iterator[Finding]:
+    rule = layer_map.broken_rules[ours][theirs]
+    imported = origin.graph.names[edge.target]
     our_layer, their_layer = layer_map.layers[ours].pattern, layer_map.layers[theirs].pattern
-    indirect = edge.target in routes
     relation = "the higher layer" if rule == "LAY001" else "its independent sibling"
+    importer = f"layer `{our_layer}`"
+    if edge.importer not in layer_map.of:
+        importer = f"`{origin.graph.names[edge.importer]}`, which {importer} reaches,"
     return violations(
-        graph,
+        origin.graph,
         edge,
         rule=rule,
-        subject=f"{layer_map.contract.name}: {imported}" + (f" -> {their_layer}" if indirect else ""),
-        message=f"layer `{our_layer}` imports `{imported}`"
-        + (f", which leads to {relation} `{their_layer}`" if indirect else f" of {relation} `{their_layer}`"),
+        subject=f"{layer_map.contract.name}: {imported}",
+        message=f"{importer} imports `{imported}` of {relation} `{their_layer}`",
         hint=_HINTS[rule],
-        chain=routes.chain,
+        chain=origin.chain,
     )

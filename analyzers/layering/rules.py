@@ -9,7 +9,7 @@ _CONTRACTS = (
         code="LAY001",
         name="layer-order",
         what="Reports an import by which a layer reaches one above it, directly or through modules that belong to no"
-        " layer of the contract. Imports inside functions, in `try`, by `importlib.import_module` and from lazy"
+        " layer of the contract; then it is reported once, where the way enters the higher layer. Imports inside functions, in `try`, by `importlib.import_module` and from lazy"
         " import tables count; those under `if TYPE_CHECKING:` count where `type-checking-imports` is set.",
         why="A layer that knows what stands above it cannot be used, tested or understood without it. One such import"
         " is a shortcut; a hundred of them turn two layers into one that nobody can take apart.",
@@ -19,8 +19,8 @@ _CONTRACTS = (
         good="```python\n# kernels/gemm.py\ndef gemm(a, b, *, fused):\n"
         "    return a @ b if fused else slow_gemm(a, b)\n```",
         fix="Hand the value down as an argument, move what is shared into the lowest layer that needs it, or let the"
-        " higher layer register itself with the lower one. Look at the chain first: an indirect import may be best"
-        " cut in the middle.",
+        " higher layer register itself with the lower one. A module of no layer that many import and that imports"
+        " upwards usually wants a layer of its own.",
     ),
     Rule(
         code="LAY002",

@@ -36,9 +36,21 @@ def forbid(from_: str, *to: str, **more: Any) -> list[dict[str, Any]]:
 def test_a_layer_reaches_up_through_modules_of_no_layer(analyse_tree: Any) -> None:
     files = {"top.py": "", "low.py": "import one", "one.py": "import two", "two.py": "\nimport top"}
     findings = analyse_tree(files, layers=layers("top", "low"))
-    assert places(findings) == {("LAY001", "low.py", 1)}
+    assert places(findings) == {("LAY001", "two.py", 2)}
     assert traces(findings) == {("low:1 -> one:1 -> two:2 -> top",)}
-    assert findings[0].subject == "order: one -> top"
+    assert findings[0].subject == "order: top"
+
+
+def test_however_many_ways_lead_to_it_an_entry_is_reported_once(analyse_tree: Any) -> None:
+    files = {"top.py": "", "mid.py": "import hub", "low.py": "import hub", "hub.py": "import top"}
+    (finding,) = analyse_tree(files, layers=layers("top", "mid", "low"))
+    assert (finding.path, finding.line) == ("hub.py", 1)
+    assert "which layer `low` reaches" in finding.message
+
+
+def test_a_module_of_no_layer_that_none_below_reaches_may_import_anything(analyse_tree: Any) -> None:
+    files = {"top.py": "import hub", "low.py": "", "hub.py": "import top\nimport low"}
+    assert analyse_tree(files, layers=layers("top", "low")) == []
 
 
 def test_a_way_through_another_layer_is_that_layers_business(analyse_tree: Any) -> None:

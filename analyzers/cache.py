@@ -48,8 +48,9 @@ class Fact(NamedTuple):
 
 
 def default_file() -> Path:
-    """`$XDG_CACHE_HOME/voltgate/facts-N.sqlite`, below `~/.cache` where the variable is not set."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    """`$XDG_CACHE_HOME/voltgate/facts-N.sqlite`, below `~/.cache` where the variable holds no absolute path."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    home = named if os.path.isabs(named) else os.path.join(os.path.expanduser("~"), ".cache")
     return Path(home) / "voltgate" / f"facts-{_FORMAT}.sqlite"
 
 
@@ -91,6 +92,8 @@ class FactCache:
 
     def states(self, root: str) -> Mapping[str, FileState]:
         """What is remembered of the files below one root, by path."""
+        if not _is_text(root):
+            return {}
         return self._attempt(
             lambda connection: {
                 row[0]: FileState(*row)
@@ -100,7 +103,8 @@ class FactCache:
         )
 
     def remember(self, root: str, states: Sequence[FileState]) -> None:
-        rows = [(root, *state) for state in states]
+        """Take note of file states; a path that is no text in UTF-8 is read anew each time."""
+        rows = [(root, *state) for state in states if _is_text(root + state.path)]
         self._attempt(
             lambda connection: connection.executemany("INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)", rows),
             None,
@@ -111,7 +115,7 @@ class FactCache:
         self.close()
         freed = 0
         for file in (self.file, self.file.with_name(f"{self.file.name}-journal")):
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 size = file.stat().st_size
                 file.unlink()
                 freed += size
@@ -156,3 +160,8 @@ class FactCache:
             connection.execute("PRAGMA synchronous = OFF")
             connection.executescript(_SCHEMA)
         return self._connection
+
+
+def _is_text(path: str) -> bool:
+    """A name that is not UTF-8 holds surrogates, which SQLite cannot store."""
+    return path.isascii() or path.isprintable()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from analyzers.source import Problem
-from analyzers.trees.git import commit_of, read_blobs, run_git, split_paths
-from analyzers.trees.tree import Tree, symlink_problem
+from analyzers.trees.git import commit_of, read_blobs, repository_of, run_git, split_paths
+from analyzers.trees.tree import Tree, lies_below, symlink_problem
 
 _REGULAR = "100"
 _SYMLINK = "120000"
+_SUBMODULE = "160000"
 
 
 class _Blob(NamedTuple):
@@ -23,8 +25,12 @@ class _Blob(NamedTuple):
 class CommittedTree(Tree):
     """Files whose content is named by git object ids."""
 
-    def __init__(self, root: Path, blobs: dict[str, _Blob]) -> None:
+    def __init__(self, root: Path, entries: dict[str, _Blob]) -> None:
+        """`entries` are all that the repository holds, relative to the root: those beside it start with `../`."""
         self.root = root
+        self._beside = {path for path in entries if path.startswith("../")}
+        self._foreign = {path for path, entry in entries.items() if entry.mode == _SUBMODULE}
+        blobs = {path: entry for path, entry in entries.items() if path not in self._beside}
         self.notes = ()
         self.problems = {}
         links = {path: blob.oid for path, blob in blobs.items() if blob.mode == _SYMLINK}
@@ -53,17 +59,23 @@ class CommittedTree(Tree):
         Raises:
             TreeError: no git, no repository, or no such revision.
         """
-        listing = run_git(root, "ls-tree", "-r", "-z", commit_of(root, revision))
-        return cls(root, dict(_parse(entry) for entry in split_paths(listing)))
+        return cls(root, _entries(root, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision)))
 
     @classmethod
     def staged(cls, root: Path) -> Self:
         """The index: what the next commit would hold."""
-        listing = run_git(root, "ls-files", "--stage", "-z")
-        return cls(root, dict(_parse(entry) for entry in split_paths(listing)))
+        return cls(root, _entries(root, "ls-files", "--stage", "-z", "--full-name", ":/"))
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
         return {path: self._oids[path] for path in paths if path in self._oids}
+
+    def has_elsewhere(self, path: str) -> bool | None:
+        if not path.startswith("../"):
+            return lies_below(path, self._foreign)
+        top = repository_of(self.root)
+        if top is None or not Path(posixpath.normpath(self.root / path)).is_relative_to(top):
+            return None
+        return path in self._beside or any(known.startswith(f"{path}/") for known in self._beside)
 
     def remember(self, digests: Mapping[str, str]) -> None:
         """Git has named every content already."""
@@ -73,6 +85,18 @@ class CommittedTree(Tree):
         blobs = read_blobs(self.root, [self._oids[path] for path in wanted if path in self._oids])
         for path in wanted:
             yield path, next(blobs) if path in self._oids else self._broken[path]
+
+
+def _entries(root: Path, *listing: str) -> dict[str, _Blob]:
+    """What a listing of the whole repository names, relative to the root."""
+    prefix = os.fsdecode(run_git(root, "rev-parse", "--show-prefix").rstrip(b"\n"))
+    entries = {}
+    for path, blob in map(_parse, split_paths(run_git(root, *listing))):
+        if path.startswith(prefix):
+            entries[path[len(prefix) :]] = blob
+        else:
+            entries[posixpath.relpath(path, prefix)] = blob
+    return entries
 
 
 def _parse(entry: str) -> tuple[str, _Blob]:

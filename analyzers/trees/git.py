@@ -35,13 +35,18 @@ def run_git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     return done.stdout
 
 
+def repository_of(root: Path) -> Path | None:
+    """The top folder of the repository that a folder lies in, by the `.git` in it."""
+    return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+
+
 def is_repository(root: Path) -> bool:
     """Is `root` inside a work tree that git tracks (and does not ignore)?
 
     Raises:
         TreeError: git is missing, or refuses to look at a repository that is there.
     """
-    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+    if repository_of(root) is None:
         return False
     if run_git(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
         return False

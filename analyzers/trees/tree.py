@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 
@@ -38,6 +38,20 @@ class Tree(ABC):
     def read_many(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | Problem]]:
         """The bytes of each file, or why there are none, in the order asked for."""
 
+    @abstractmethod
+    def has_elsewhere(self, path: str) -> bool | None:
+        """Whether the repository has something at a path that is none of this tree's.
+
+        Beside the root that is any file or folder; below it, a submodule or another repository, and all that a path
+        into one may lead to.
+
+        Args:
+            path: POSIX, relative to the root and normalised, so that it may start with `../`.
+
+        Returns:
+            None where the path leaves the repository, or where there is none.
+        """
+
     def on_disk(self, path: str) -> Path | None:
         """The file on disk that this file of the tree is, if it is one."""
         return None
@@ -52,6 +66,12 @@ class Tree(ABC):
 def blob_digest(data: bytes) -> str:
     """The address git gives this content, so that a file and its committed twin share one cache entry."""
     return sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def lies_below(path: str, folders: Container[str]) -> bool:
+    """Whether a path is one of some folders, or below one."""
+    parts = path.split("/")
+    return any("/".join(parts[:count]) in folders for count in range(1, len(parts) + 1))
 
 
 def symlink_problem(target: str) -> Problem:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from analyzers.cache import FactCache, FileState
 from analyzers.source import Problem
-from analyzers.trees.git import is_repository, run_git, split_paths
-from analyzers.trees.tree import Tree, TreeError, blob_digest, symlink_problem
+from analyzers.trees.git import is_repository, repository_of, run_git, split_paths
+from analyzers.trees.tree import Tree, TreeError, blob_digest, lies_below, symlink_problem
 from analyzers.trees.walk import walk
 
 _SETTLED_NS = 2_000_000_000
@@ -36,6 +36,8 @@ class WorkingTree(Tree):
         self._broken: dict[str, Problem] = {}
         for path in {*listing.files, *also}:
             self._examine(path)
+        unread = (path.rstrip("/") for path in listing.files if path not in self._states and path not in self._broken)
+        self._foreign = {path for path in unread if (root / path).is_dir()}
         self.paths = sorted((*self._states, *self._broken))
 
     def _examine(self, path: str) -> None:
@@ -105,6 +107,13 @@ class WorkingTree(Tree):
         for path in paths:
             yield path, self._read(path)
 
+    def has_elsewhere(self, path: str) -> bool | None:
+        top = repository_of(self.root)
+        full = Path(os.path.normpath(self.root / path))
+        if top is None or not full.is_relative_to(top):
+            return None
+        return os.path.lexists(full) if path.startswith("../") else lies_below(path, self._foreign)
+
     def on_disk(self, path: str) -> Path | None:
         return self.root / path
 
@@ -147,7 +156,7 @@ def _list_with_git(root: Path) -> _Listing:
     listed = split_paths(run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"))
     embedded = [path for path in listed if path.endswith("/")]
     notes = tuple(f"{path} is a git repository of its own and was not read" for path in embedded)
-    return _Listing([path for path in listed if not path.endswith("/")], notes)
+    return _Listing(listed, notes)
 
 
 def _unreadable(error: OSError) -> Problem:

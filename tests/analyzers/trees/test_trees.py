@@ -210,3 +210,59 @@ def test_a_settled_file_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "tree" / "a.py").unlink()
 
     assert tree.digests(["a.py"]) == expected
+
+
+@pytest.fixture
+def monorepo(tmp_path: Path, git: Git) -> Path:
+    """A root inside a repository, with a neighbour beside it and a submodule in it."""
+    write(tmp_path, {"LICENSE": "", "other/x.md": "", "part/a.py": "", "part/lib/.git": "gitdir: nowhere\n"})
+    write(tmp_path, {"part/lib/b.py": ""})
+    git("add", "LICENSE", "other", "part/a.py")
+    git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},part/lib")
+    git("commit", "-qm", "first")
+    return tmp_path / "part"
+
+
+@pytest.mark.parametrize("kind", ["working", "revision", "index"])
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("../LICENSE", True),
+        ("../other/x.md", True),
+        ("../other", True),
+        ("../gone.md", False),
+        ("lib", True),
+        ("lib/b.py", True),
+        ("libx", False),
+        ("gone.py", False),
+        ("../../beyond", None),
+    ],
+)
+def test_what_the_repository_has_elsewhere(monorepo: Path, kind: str, path: str, answer: bool | None) -> None:
+    trees = {
+        "working": lambda: WorkingTree(monorepo, also=["a.py", "."]),
+        "revision": lambda: CommittedTree.at_revision(monorepo, "HEAD"),
+        "index": lambda: CommittedTree.staged(monorepo),
+    }
+    tree = trees[kind]()
+
+    assert tree.paths == ["a.py"]
+    assert tree.has_elsewhere(path) is answer
+
+
+def test_without_a_repository_nothing_is_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": ""})
+
+    assert WorkingTree(tmp_path).has_elsewhere("../x") is None
+
+
+def test_a_name_that_is_no_text_is_read_on_every_run(tmp_path: Path) -> None:
+    cache = FactCache(tmp_path / "facts.sqlite")
+    (tmp_path / "tree").mkdir()
+    name = os.fsdecode(b"bad\xff.py")
+    (tmp_path / "tree" / name).write_text("x = 1\n")
+    os.utime(tmp_path / "tree" / name, (1, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analyzers.trees.working._SETTLED_NS", 0)
+        for _ in range(2):
+            assert WorkingTree(tmp_path / "tree", cache).digests([name]) == {name: blob_digest(b"x = 1\n")}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import multiprocessing.connection
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from threading import Thread
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from analyzers.cache import Fact, FactCache
 from analyzers.decoding import decode
@@ -141,7 +143,7 @@ def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(workers, initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers, initializer=_follow_parent) as pool:
         try:
             yield from pool.map(_extract_batch, [tree] * len(batches), batches)
         except BrokenProcessPool:
@@ -150,9 +152,18 @@ def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
             pool.shutdown(cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; the process that owns the workers ends them."""
+def _follow_parent() -> None:
+    """End when the parent does, however it ends, and leave Ctrl-C, which reaches the whole group, to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_outlive, args=(parent.sentinel,), daemon=True).start()
+
+
+def _outlive(sentinel: int) -> NoReturn:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
 
 
 def _is_utf8(data: bytes) -> bool:

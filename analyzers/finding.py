@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -59,18 +59,19 @@ def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -
     return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def identify(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings in order of place, each with its fingerprint.
+def identify(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings in order of place, each with its fingerprint.
 
     The fingerprint hashes rule, path, symbol, subject and, among findings that agree in all four, the
     ordinal: lines may move freely, yet each site counts on its own. Of findings that agree the largest come
     first, so that neither their order in the file nor one that goes makes another seem to have grown.
     """
-    seen: dict[tuple[str, str, str, str], int] = {}
-    identified = []
-    for finding in sorted(findings, key=lambda f: (-f.amount, f[:6])):
-        identity = (finding.rule, finding.path, finding.symbol, finding.subject)
-        ordinal = seen.get(identity, 0)
-        seen[identity] = ordinal + 1
-        identified.append(finding._replace(fingerprint=fingerprint(*identity, ordinal)))
-    yield from sorted(identified, key=lambda f: f[:6])
+    ordered = sorted(findings, key=lambda f: f[:6])
+    alike: dict[tuple[str, str, str, str], list[int]] = {}
+    for index, finding in enumerate(ordered):
+        alike.setdefault((finding.rule, finding.path, finding.symbol, finding.subject), []).append(index)
+    for identity, indexes in alike.items():
+        largest_first = sorted(indexes, key=lambda index: -ordered[index].amount)
+        for ordinal, index in enumerate(largest_first):
+            ordered[index] = ordered[index]._replace(fingerprint=fingerprint(*identity, ordinal))
+    return ordered

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -62,9 +65,9 @@ def main() -> None:
     """
     gc.disable()
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
+    for name in {"SIGTERM", "SIGHUP"} & set(dir(signal)):
+        signal.signal(getattr(signal, name), _end)
     try:
         status = cli.main(prog_name="gates", standalone_mode=False)
         sys.stdout.flush()
@@ -72,16 +75,40 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except UserError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        _complain(str(error))
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        _drop_output()
+        if not isinstance(error, BrokenPipeError):
+            _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         sys.exit(2)
     except Exception:
         sys.excepthook(*sys.exc_info())
-        click.echo(f"error: this is a bug in voltgate {__version__}; please report it with the lines above", err=True)
-        sys.exit(2)
+        _complain(f"this is a bug in voltgate {__version__}; please report it with the lines above")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _prepare_streams() -> None:
+    """A closed stream swallows what is written to it; one in a narrow encoding gets escapes instead of failing."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """What could not be written must not be tried again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(message: str) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(2)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """Unwind, so that workers are ended and no temporary file stays."""
+    sys.exit(128 + number)

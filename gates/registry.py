@@ -5,12 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
+import analyzers.rules
+import gates.baseline.rules
 from analyzers.finding import Rule
 from gates.gate import Gate
 from gates.settings.model import Settings
 
 _MODULES = {"layering": "gates.layering", "docs": "gates.docs"}
 NAMES = tuple(_MODULES)
+SHARED_RULES = (*analyzers.rules.RULES, *gates.baseline.rules.RULES)
+"""Rules about sources, baselines and waivers, which every gate answers for."""
 
 
 def gate(name: str) -> Gate:
@@ -24,9 +28,5 @@ def configured(settings: Settings) -> tuple[str, ...]:
 
 def all_rules() -> dict[str, Rule]:
     """Every rule of the suite by its code."""
-    import analyzers.rules
-    import gates.baseline.rules
-
-    shared = (*analyzers.rules.RULES, *gates.baseline.rules.RULES)
-    rules = [*shared, *(rule for name in NAMES for rule in gate(name).rules)]
+    rules = [*SHARED_RULES, *(rule for name in NAMES for rule in gate(name).rules)]
     return {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}

@@ -88,14 +88,16 @@ def _summary(result: GateResult) -> GateSummary:
 
 def _text(run: Run, path: str) -> str | None:
     """Of the analysed tree where it has the file; settings and baselines come from the disk."""
-    data = run.context.tree.read(path) if path in run.context.tree.paths else None
-    if data is None:
+    if path not in run.context.tree.paths:
         return text_on_disk(run.context.loaded.file.parent / path)
-    text = decode(path, data)
+    data = run.context.tree.read(path)
+    text = None if data is None else decode(path, data)
     return text if isinstance(text, str) else None
 
 
 def text_on_disk(file: Path) -> str | None:
+    if not file.is_file():
+        return None
     try:
         text = decode(file.name, file.read_bytes())
     except OSError:

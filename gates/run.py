@@ -101,7 +101,7 @@ def find(gates: Sequence[Gate], context: Context, facts: FactBase, progress: Pro
     for gate in gates:
         vital = {path for need in needs[gate.name] if need.vital for path in need.paths}
         findings = (*_source_findings(facts, vital), *gate.findings(context, facts))
-        found[gate.name] = Found(list(identify(findings)), len(vital))
+        found[gate.name] = Found(identify(findings), len(vital))
     return found
 
 

@@ -26,8 +26,9 @@ def explanation(finding: Finding) -> str:
     return "\n".join((finding.message, *trace_lines(finding), *hint))
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, several: str = "") -> str:
+    """`1 file`, `2 files`; `several` is the plural of a noun that takes more than an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {several or f'{noun}s'}"
 
 
 def gate_counts(gate: GateSummary) -> str:

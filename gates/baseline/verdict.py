@@ -49,7 +49,7 @@ def failures(judgement: Judgement, files: Files, strict: bool = False) -> list[F
 def growth(verification: Verification, current: Baseline, files: Files) -> list[Finding]:
     """The entries that fail `gates baseline verify`, as findings in the baseline file."""
     fault = "accepts more than the baseline at the merge base"
-    return list(identify(_about_entries(GROWN_BASELINE, verification.grown, fault, current, files)))
+    return identify(_about_entries(GROWN_BASELINE, verification.grown, fault, current, files))
 
 
 def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]:

@@ -22,11 +22,12 @@ from gates.baseline.verdict import growth
 from gates.commands.options import format_options, no_cache_option, root_option, settings_for
 from gates.commands.output import publish
 from gates.progress import terminal_progress
-from gates.registry import configured, gate
+from gates.registry import NAMES, configured, gate
 from gates.reporting import compose, files_for, report_of, text_on_disk
 from gates.run import Run, Sources, baseline_file, open_cache, run
 from gates.settings.load import Loaded, baselines_folder
 from reports.report import Verdict
+from reports.wording import plural
 
 
 @click.group("baseline")
@@ -82,8 +83,12 @@ def verify_growth(root: Path | None, base: str, format_: str, outputs: list[tupl
         old = _committed(loaded, commit, name)
         verification = verify(old, current, loaded.settings.waivers, datetime.date.today())
         failing += growth(verification, current, files)
-        if verification.adopted and current.entries:
-            said.append(f"{files.baseline} does not exist at {commit[:12]}: taken as the first one.")
+        said.append(_comparison(files.baseline, old, current, commit[:12]))
+    said += [
+        f"The gate {name} is not configured any more, and its baseline at {commit[:12]} is gone with it."
+        for name in NAMES
+        if name not in configured(loaded.settings) and _committed(loaded, commit, name) is not None
+    ]
     verdict = Verdict.BROKEN if failing else Verdict.CLEAN
     publish(compose(verdict, failing, said, lambda path: text_on_disk(folder / path)), format_, outputs)
     return int(verdict)
@@ -133,6 +138,14 @@ def _committed(loaded: Loaded, revision: str, name: str) -> Baseline | None:
     path = f"{folder}/{name}.json"
     content = file_at(root, revision, path)
     return None if content is None else parse(content, f"{path} at {revision[:12]}", name)
+
+
+def _comparison(path: str, old: Baseline | None, current: Baseline, commit: str) -> str:
+    """What `verify` compared, in one sentence."""
+    entries = plural(len(current.entries), "entry", "entries")
+    if old is None:
+        return f"{path}: {entries}; there is none at {commit}, so it is taken as the first one."
+    return f"{path}: {entries}, {len(old.entries)} at {commit}."
 
 
 def _difference_lines(path: str, found: Diff) -> Iterator[str]:

@@ -10,6 +10,7 @@ from analyzers.errors import UserError
 from gates.commands.options import settings_for
 from gates.commands.running import Request, execute, gate_options
 from gates.docs import GATE, fix_links
+from reports.wording import plural
 
 
 @click.command("docs")
@@ -24,5 +25,5 @@ def command(fix: bool, **options: Any) -> int:
         if sources.ref is not None or sources.staged:
             raise UserError("--fix changes the working tree: leave out --ref and --staged")
         for path, count in fix_links(loaded, sources).items():
-            click.echo(f"{path}: {count} links renamed", err=True)
+            click.echo(f"{path}: {plural(count, 'link')} renamed", err=True)
     return execute(request, loaded, (GATE.name,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,39 +30,50 @@ def command(root: Path | None, as_json: bool, files: tuple[Path, ...]) -> int:
     found = root if root is not None else find_root(Path.cwd())
     policy = (load(found.resolve()).settings.docs if found is not None else None) or DocsPolicy()
     base = (found or Path.cwd()).resolve()
-    records, problems = [], []
-    for file in files:
-        record, problem = _record(file, base, policy)
-        records.append(record)
-        if problem is not None:
-            problems.append(f"{record['path']}:{problem.line}:{problem.column} {problem.rule} {problem.message}")
+    read = {_shown(file, base): _read(file) for file in files}
+    records = [_record(path, text, policy) for path, text in read.items()]
     click.echo(json.dumps(records, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_lines, records)))
-    for problem_line in problems:
-        click.echo(problem_line, err=True)
+    problems = _problems(read)
+    for path, problem in problems.items():
+        click.echo(f"{path}:{problem.line}:{problem.column} {problem.rule} {problem.message}", err=True)
     return 1 if problems else 0
 
 
-def _record(file: Path, base: Path, policy: DocsPolicy) -> tuple[dict[str, Any], Problem | None]:
+def _shown(file: Path, base: Path) -> str:
+    """Relative to the root where the file is below it, and else as it was named."""
     full = file.resolve()
-    path = full.relative_to(base).as_posix() if full.is_relative_to(base) else file.as_posix()
-    record: dict[str, Any] = {"path": path, "imports": [], "env": [], "anchors": [], "links": []}
+    return full.relative_to(base).as_posix() if full.is_relative_to(base) else file.as_posix()
+
+
+def _read(file: Path) -> str | Problem:
+    if not file.is_file():
+        raise UserError(f"{file}: not a regular file")
     try:
-        text = decode(path, full.read_bytes())
+        return decode(file.name, file.read_bytes())
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror}") from None
-    if isinstance(text, Problem):
-        return record, text
-    if path.endswith((".py", ".pyi")):
-        return record, _read_python(Source(path, text), record)
-    if is_markdown(path):
+
+
+def _problems(read: Mapping[str, str | Problem]) -> dict[str, Problem]:
+    """Why files are not what they claim to be."""
+    from analyzers.python.syntax import check_syntax
+
+    python = {path: text for path, text in read.items() if isinstance(text, str) and path.endswith((".py", ".pyi"))}
+    return {path: text for path, text in read.items() if isinstance(text, Problem)} | check_syntax(python)
+
+
+def _record(path: str, text: str | Problem, policy: DocsPolicy) -> dict[str, Any]:
+    record: dict[str, Any] = {"path": path, "imports": [], "env": [], "anchors": [], "links": []}
+    if isinstance(text, str) and path.endswith((".py", ".pyi")):
+        _read_python(Source(path, text), record)
+    elif isinstance(text, str) and is_markdown(path):
         _read_markdown(Source(path, text), policy, record)
-    return record, None
+    return record
 
 
-def _read_python(source: Source, record: dict[str, Any]) -> Problem | None:
+def _read_python(source: Source, record: dict[str, Any]) -> None:
     from analyzers.python.facts import ImportFlag
     from analyzers.python.structure import read_python
-    from analyzers.python.syntax import check_syntax
 
     for found in read_python(source).imports:
         flags = [flag.name.lower() for flag in ImportFlag if found.flags & flag and flag.name]
@@ -74,7 +86,6 @@ def _read_python(source: Source, record: dict[str, Any]) -> Problem | None:
                 "flags": flags,
             }
         )
-    return check_syntax({source.path: source.text}).get(source.path)
 
 
 def _read_markdown(source: Source, policy: DocsPolicy, record: dict[str, Any]) -> None:

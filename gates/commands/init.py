@@ -17,6 +17,7 @@ from gates.progress import terminal_progress
 from gates.registry import all_rules, configured, gate
 from gates.run import GateResult, Sources, baseline_file, open_cache, run
 from gates.settings.load import load, settings_file
+from reports.wording import plural
 
 _FILE = "gates.toml"
 
@@ -50,6 +51,9 @@ def _write_settings(root: Path) -> None:
 
 def _write_baselines(root: Path, no_cache: bool) -> None:
     loaded = load(root)
+    if not configured(loaded.settings):
+        click.echo(f"{loaded.file.name} configures no gate yet, so there is no baseline to write")
+        return
     names = [name for name in configured(loaded.settings) if not baseline_file(loaded, name).exists()]
     if not names:
         raise UserError(f"{loaded.file}: the settings and a baseline for each of their gates exist already")
@@ -63,7 +67,8 @@ def _write_baselines(root: Path, no_cache: bool) -> None:
 def _accept(result: GateResult) -> None:
     found = result.judgement.new
     save(result.baseline_file, Baseline.of(result.gate.name, map(Entry.of, found)))
-    click.echo(f"wrote {result.baseline_file.name}: {len(found)} findings accepted, in {result.files} files")
+    accepted, files = plural(len(found), "finding"), plural(result.files, "file")
+    click.echo(f"wrote {result.baseline_file.name}: {accepted} accepted, in {files}")
     names = {code: rule.name for code, rule in all_rules().items()}
     for code, count in sorted(Counter(finding.rule for finding in found).items()):
         click.echo(f"  {count:>7}  {code} {names[code]}")

@@ -57,6 +57,8 @@ def check(report: bool, base: str | None, **options: Any) -> int:
         raise click.UsageError(f"{', '.join(sorted(unfit))}: no format of {'--report' if report else 'the check'}")
     if base is not None and not report:
         raise click.UsageError("--base goes with --report")
+    if report and (request.update or request.accept_moves or request.strict):
+        raise click.UsageError("--report only reports: leave out --update, --accept-moves and --strict")
     loaded = settings_for(request.root)
     if report:
         _report(request, loaded, base)

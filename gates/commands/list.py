@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from analyzers.finding import Rule
 from gates.commands.options import root_option
-from gates.registry import NAMES, configured, gate
+from gates.registry import NAMES, SHARED_RULES, configured, gate
 from gates.settings.load import find_root, load
 
 
@@ -20,5 +22,11 @@ def command(root: Path | None) -> None:
     for name in NAMES:
         known = gate(name)
         click.echo(f"{name:<10} {'configured' if name in active else 'not configured':<16}{known.summary}")
-        for rule in known.rules:
-            click.echo(f"  {rule.code}  {rule.name}")
+        _list_rules(known.rules)
+    click.echo("every gate")
+    _list_rules(SHARED_RULES)
+
+
+def _list_rules(rules: Iterable[Rule]) -> None:
+    for rule in rules:
+        click.echo(f"  {rule.code}  {rule.name}")

@@ -47,11 +47,13 @@ def output_option(formats: Sequence[str]) -> Callable[[F], F]:
     """`--output FORMAT=FILE`, as often as wanted, out of some formats."""
 
     def parse(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, Path]]:
-        parsed = []
+        parsed: list[tuple[str, Path]] = []
         for value in values:
             name, separator, file = value.partition("=")
             if not separator or not file or name not in formats:
                 raise click.BadParameter(f"{value!r} is not FORMAT=FILE with a format out of {', '.join(formats)}")
+            if Path(file) in (known for _, known in parsed):
+                raise click.BadParameter(f"{file} is named twice")
             parsed.append((name, Path(file)))
         return parsed
 

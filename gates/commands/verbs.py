@@ -12,3 +12,10 @@ class GateGroup(click.Group):
         if not arguments or arguments[0] not in self.commands:
             arguments = ["check", *arguments]
         return super().parse_args(context, arguments)
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The check goes by the name of its gate."""
+        name, found, rest = super().resolve_command(context, arguments)
+        return "" if name == "check" else name, found, rest

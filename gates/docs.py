@@ -9,7 +9,8 @@ from itertools import groupby
 from analyzers.decoding import decode
 from analyzers.doclinks.fixes import apply_edits, plan_fixes
 from analyzers.doclinks.links import find_broken_links
-from analyzers.doclinks.policy import DocsPolicy, dialect_of
+from analyzers.doclinks.paths import PathIndex
+from analyzers.doclinks.policy import DocsPolicy, dialect_of, normal_folder
 from analyzers.doclinks.rules import RULES
 from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
@@ -30,6 +31,7 @@ class DocsGate:
 
     def needs(self, context: Context) -> list[Need]:
         policy = policy_of(context)
+        _check(policy, context)
         maintained = matcher(policy.maintained)
         groups: dict[tuple[Dialect, bool], list[str]] = defaultdict(list)
         for path in filter(is_markdown, context.paths):
@@ -42,11 +44,24 @@ class DocsGate:
             context.tree.paths,
             documents_of(context, facts),
             lambda path: text_of(context, path),
+            context.tree.has_elsewhere,
         )
 
 
 def policy_of(context: Context) -> DocsPolicy:
     return context.settings.docs or DocsPolicy()
+
+
+def _check(policy: DocsPolicy, context: Context) -> None:
+    """Refuse settings that do not fit the tree."""
+    if not policy.folders:
+        return
+    index = PathIndex(context.tree.paths)
+    for folder in policy.folders:
+        path = normal_folder(folder)
+        if path not in index.folders:
+            nearest = next((other for other in index.near(path) if other in index.folders), "")
+            raise context.loaded.error(("docs", "folders", folder), f"there is no folder {folder!r}", nearest)
 
 
 def documents_of(context: Context, facts: FactBase) -> Mapping[str, MarkdownFacts]:
@@ -80,6 +95,7 @@ def fix_links(loaded: Loaded, sources: Sources) -> dict[str, int]:
         context.tree.paths,
         documents_of(context, facts),
         lambda path: _exact_text(context, path),
+        context.tree.has_elsewhere,
     )
     changed = {}
     for path, group in groupby(filter(lambda edit: sources.cover(edit.path), edits), key=lambda edit: edit.path):

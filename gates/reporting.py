@@ -9,6 +9,7 @@ from pathlib import Path
 
 from analyzers.decoding import decode
 from analyzers.finding import Finding
+from analyzers.trees.git import repository_of
 from gates import __version__
 from gates.baseline.verdict import Files, failures, notes
 from gates.registry import all_rules
@@ -30,7 +31,13 @@ def report_of(run: Run, *, strict: bool = False) -> Report:
         if not run.partial:
             said += notes(judgement, files, strict)
     return replace(
-        compose(Verdict.BROKEN if failing else Verdict.CLEAN, failing, said, lambda path: _text(run, path)),
+        compose(
+            Verdict.BROKEN if failing else Verdict.CLEAN,
+            failing,
+            said,
+            root=run.context.tree.root,
+            text_of=lambda path: _text(run, path),
+        ),
         gates=tuple(_summary(result) for result in run.results),
         seconds=run.seconds,
     )
@@ -44,7 +51,12 @@ def _needed_somewhere(run: Run) -> list[Waiver]:
 
 
 def compose(
-    verdict: Verdict, failing: Iterable[Finding], said: Iterable[str], text_of: Callable[[str], str | None]
+    verdict: Verdict,
+    failing: Iterable[Finding],
+    said: Iterable[str],
+    *,
+    root: Path,
+    text_of: Callable[[str], str | None],
 ) -> Report:
     """A report of findings. One that several gates share is told once, and so is a sentence."""
     distinct = {(finding.path, finding.fingerprint): finding for finding in failing}
@@ -59,7 +71,14 @@ def compose(
         rules={finding.rule: rules[finding.rule] for finding in findings},
         text_of=text_of,
         seconds=0.0,
+        prefix=_prefix(root),
     )
+
+
+def _prefix(root: Path) -> str:
+    """The root's folder inside its repository, as `Report.prefix` has it."""
+    top = repository_of(root) or root
+    return "" if top == root else f"{root.relative_to(top).as_posix()}/"
 
 
 def files_for(loaded: Loaded, gate: str) -> Files:

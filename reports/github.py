@@ -18,7 +18,7 @@ def render(report: Report) -> str:
 
 
 def _error(finding: Finding, report: Report) -> str:
-    properties = {"file": finding.path}
+    properties = {"file": f"{report.prefix}{finding.path}"}
     if finding.line:
         properties["line"] = str(finding.line)
         if finding.column:

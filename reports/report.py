@@ -52,3 +52,6 @@ class Report:
     text_of: Callable[[str], str | None]
     """The text of a file of the analysed tree, for code frames; None when it cannot be read."""
     seconds: float
+    prefix: str = ""
+    """The root's folder inside its repository, ending with a slash, for readers that know only the repository;
+    empty where the root is the repository."""

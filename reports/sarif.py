@@ -27,8 +27,8 @@ def render(report: Report) -> str:
         },
         "invocations": [_invocation(report)],
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the analysed tree."}}},
-        "results": [_result(finding, index) for finding in report.findings],
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
+        "results": [_result(finding, index, report.prefix) for finding in report.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -54,19 +54,19 @@ def _invocation(report: Report) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+def _result(finding: Finding, index: dict[str, int], prefix: str) -> dict[str, Any]:
     return {
         "ruleId": finding.rule,
         "ruleIndex": index[finding.rule],
         "level": "error",
         "message": {"text": encodable(explanation(finding))},
-        "locations": [_location(finding)],
+        "locations": [_location(finding, prefix)],
         "partialFingerprints": {"voltgate/v1": finding.fingerprint},
     }
 
 
-def _location(finding: Finding) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.path), "uriBaseId": "SRCROOT"}}
+def _location(finding: Finding, prefix: str) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(prefix + finding.path), "uriBaseId": "SRCROOT"}}
     if finding.line:
         column = {"startColumn": finding.column} if finding.column else {}
         physical["region"] = {"startLine": finding.line, **column}

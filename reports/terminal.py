@@ -21,6 +21,8 @@ DETAILED = 100
 Span = tuple[str, str]
 """A style in the words of rich, and the text that has it."""
 Line = list[Span]
+_Part = tuple[tuple[str, str], ...]
+"""Lines of a finding's trace or hint, each with the label before it."""
 
 
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -68,17 +70,28 @@ def _findings(report: Report, width: int) -> Iterator[Line]:
 
 
 def _place(findings: Sequence[Finding], lines: Sequence[str], width: int) -> Iterator[Line]:
-    """All findings of one line of one file over a single frame."""
-    yield from map(_header, findings)
+    """All findings of one line of one file over a single frame. What is the same for all stands below it, anything
+    else below the finding that it belongs to."""
     first = findings[0]
     gutter = len(str(first.line + 2))
+    details = [_details(finding) for finding in findings]
+    shared = [parts[0] for parts in zip(*details, strict=True) if len(set(parts)) == 1]
+    for finding, own in zip(findings, details, strict=True):
+        yield _header(finding)
+        for part in own:
+            if part not in shared:
+                yield from _rows(part, gutter)
     frame = code_frame(lines, first.line, [finding.column for finding in findings], max(20, width - gutter - 3))
     for row in frame:
         number = "" if row.number is None else str(row.number)
         style = "" if row.number else "bold red"
         yield [("bold blue", f"{number:>{gutter}} |"), (style, f" {row.text}" if row.text else "")]
-    details = dict.fromkeys(detail for finding in findings for detail in _details(finding))
-    for label, text in details:
+    for part in shared:
+        yield from _rows(part, gutter)
+
+
+def _rows(part: _Part, gutter: int) -> Iterator[Line]:
+    for label, text in part:
         for line in printable_lines(text):
             yield [("bold blue", " " * gutter + " = "), ("bold cyan", label), ("", line)]
 
@@ -94,11 +107,10 @@ def _header(finding: Finding) -> Line:
     ]
 
 
-def _details(finding: Finding) -> Iterator[tuple[str, str]]:
-    for line in trace_lines(finding):
-        yield "", line
-    if finding.hint:
-        yield "help: ", finding.hint
+def _details(finding: Finding) -> tuple[_Part, _Part]:
+    """Trace and hint."""
+    trace = tuple(("", line) for line in trace_lines(finding))
+    return trace, (("help: ", finding.hint),) if finding.hint else ()
 
 
 def _notes(report: Report) -> Iterator[Line]:

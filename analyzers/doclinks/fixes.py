@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
-from urllib.parse import quote
 
-from analyzers.doclinks.links import LinkChecker, Repair, TextOf
+from analyzers.doclinks.links import HasElsewhere, LinkChecker, Repair, TextOf
 from analyzers.doclinks.policy import DocsPolicy, dialect_of
+from analyzers.doclinks.targets import encoded
 from analyzers.markdown.facts import MarkdownFacts
 from analyzers.markdown.parser import PlacedLink, parse
-
-_PLAIN = frozenset("/-._~+,=@!$;")
-"""Characters that mean themselves in a destination wherever it stands: bare, in angle brackets, in HTML."""
 
 
 class Edit(NamedTuple):
@@ -25,14 +22,18 @@ class Edit(NamedTuple):
 
 
 def plan_fixes(
-    policy: DocsPolicy, paths: Iterable[str], documents: Mapping[str, MarkdownFacts], text_of: TextOf
+    policy: DocsPolicy,
+    paths: Iterable[str],
+    documents: Mapping[str, MarkdownFacts],
+    text_of: TextOf,
+    has_elsewhere: HasElsewhere,
 ) -> list[Edit]:
     """The edits that put right what can be; in order of path and place, none overlapping another.
 
     Takes what `find_broken_links` takes, but `text_of` gives the exact text of a file, with its own newlines and
     byte order mark: the edits' offsets count its characters.
     """
-    checker = LinkChecker(policy, paths, documents, text_of)
+    checker = LinkChecker(policy, paths, documents, text_of, has_elsewhere)
     edits: list[Edit] = []
     for path in checker.maintained():
         repairs = {index: broken.repair for index, broken in checker.broken_in(path) if broken.repair}
@@ -64,20 +65,7 @@ def _renamed(target: str, repair: Repair) -> str:
     head, mark, fragment = target.partition("#")
     path, query_mark, query = head.partition("?")
     if repair.path is not None:
-        path = _encoded(repair.path, target)
+        path = encoded(repair.path, target)
     if repair.fragment is not None:
-        fragment = _encoded(repair.fragment, target)
+        fragment = encoded(repair.fragment, target)
     return f"{path}{query_mark}{query}{mark}{fragment}"
-
-
-def _encoded(part: str, target: str) -> str:
-    """Percent-encoded, but for spaces and letters of any script where the old target holds them as they are."""
-    letters_as_they_are = "%" not in target or not target.isascii()
-    return "".join(
-        character
-        if character in _PLAIN
-        or (character.isalnum() and (character.isascii() or letters_as_they_are))
-        or (character == " " and " " in target)
-        else quote(character, safe="")
-        for character in part
-    )

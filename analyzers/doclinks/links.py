@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
-from analyzers.doclinks.paths import NEAR, PathIndex
+from analyzers.doclinks.paths import PathIndex
 from analyzers.doclinks.policy import DocsPolicy, dialect_of, site_root
 from analyzers.doclinks.targets import (
     Target,
-    is_outside,
+    encoded,
     is_repository_page,
+    levels_above,
     line_range,
     local_target,
     within,
@@ -24,6 +26,12 @@ from analyzers.markdown.html import elements_of
 
 TextOf = Callable[[str], str | None]
 """The text of a file of the tree; None when it is not text."""
+
+HasElsewhere = Callable[[str], bool | None]
+"""Whether the repository has something at a path that is none of the tree's: see `Tree.has_elsewhere`."""
+
+_DEEPEST = 100
+"""Folders that may lie between the top of a repository and the root."""
 
 _INDEX_NAMES = ("README.md", "readme.md", "index.md")
 _ALWAYS_THERE = ("user-content-fn", "fn-", "fnref-", "fn:", "fnref:", "__", ":~:")
@@ -47,18 +55,23 @@ class Broken(NamedTuple):
 
 
 def find_broken_links(
-    policy: DocsPolicy, paths: Iterable[str], documents: Mapping[str, MarkdownFacts], text_of: TextOf
+    policy: DocsPolicy,
+    paths: Iterable[str],
+    documents: Mapping[str, MarkdownFacts],
+    text_of: TextOf,
+    has_elsewhere: HasElsewhere,
 ) -> list[Finding]:
     """What is wrong with the links of a tree's maintained documents.
 
     Args:
         policy: the documents to check and how they are rendered.
-        paths: every file of the tree, POSIX, relative to the root. What is not among them does not exist.
+        paths: every file of the tree, POSIX, relative to the root.
         documents: the facts of the tree's Markdown files, each in its own dialect (`dialect_of`). A file without
             facts may be linked to, but its anchors are not checked.
         text_of: asked only for files that a link selects lines of, and for HTML files that it names an anchor of.
+        has_elsewhere: asked for what is not among the paths; what it knows may be linked to, unread.
     """
-    checker = LinkChecker(policy, paths, documents, text_of)
+    checker = LinkChecker(policy, paths, documents, text_of, has_elsewhere)
     findings = list(_missing_documents(policy, checker.index))
     for path in checker.maintained():
         for index, broken in checker.broken_in(path):
@@ -78,12 +91,14 @@ def _missing_documents(policy: DocsPolicy, index: PathIndex) -> Iterator[Finding
         literal = not any(mark in pattern for mark in "*?[")
         message = f'"{pattern}" is listed as maintained, but '
         message += "there is no such document" if literal else "the pattern matches no document"
-        close = (index.spelled_otherwise(pattern) or index.close_to(pattern)) if literal else []
-        yield Finding("DOC007", pattern, 0, 0, "", pattern, message, _did_you_mean(close[:1]))
+        likely = (index.spelled_otherwise(pattern) or index.close_to(pattern) or index.near(pattern)) if literal else []
+        yield Finding("DOC007", pattern, 0, 0, "", pattern, message, _did_you_mean(likely))
 
 
-def _did_you_mean(suggestions: Iterable[str]) -> str:
-    return "".join(f'did you mean "{suggestion}"?' for suggestion in suggestions)
+def _did_you_mean(suggestions: Sequence[str]) -> str:
+    """A hint that names the one or two likeliest."""
+    named = " or ".join(f'"{suggestion}"' for suggestion in suggestions[:2])
+    return f"did you mean {named}?" if named else ""
 
 
 class _Origin(NamedTuple):
@@ -101,7 +116,12 @@ class LinkChecker:
     """Judges the links of one tree."""
 
     def __init__(
-        self, policy: DocsPolicy, paths: Iterable[str], documents: Mapping[str, MarkdownFacts], text_of: TextOf
+        self,
+        policy: DocsPolicy,
+        paths: Iterable[str],
+        documents: Mapping[str, MarkdownFacts],
+        text_of: TextOf,
+        has_elsewhere: HasElsewhere,
     ) -> None:
         self.index = PathIndex(paths)
         self._policy = policy
@@ -109,6 +129,7 @@ class LinkChecker:
         self._anchors_of = cache(self._read_anchors)
         self._line_count = cache(lambda path: _count_lines(text_of(path)))
         self._text_of = text_of
+        self._has_elsewhere = cache(has_elsewhere)
 
     def maintained(self) -> list[str]:
         """The documents to check, in order."""
@@ -128,7 +149,7 @@ class LinkChecker:
             return None
         found = self._resolve(origin, target.path) if target.path else origin.document
         if found is None:
-            return self._missing(origin, link, target)
+            return None if self._leads_elsewhere(origin, target.path) else self._missing(origin, link, target)
         return self._check_fragment(found, link.target, target) if target.fragment else None
 
     def _resolve(self, origin: _Origin, path: str) -> str | None:
@@ -150,15 +171,34 @@ class LinkChecker:
         pages = (f"{full.removesuffix('.html')}.md", *(f"{full}/{name}" for name in _INDEX_NAMES))
         return next((page for page in pages if page in self.index.files), None)
 
+    def _leads_elsewhere(self, origin: _Origin, path: str) -> bool:
+        """Does a link lead to what the repository holds beside this tree: next to the root, or in a submodule?"""
+        places = [within(origin.root, folder, path) for folder in origin.folders]
+        if path.startswith("/") and not origin.mkdocs:
+            places.append("../" * self._depth + places[0])
+        return any(map(self._exists_elsewhere, places))
+
+    def _exists_elsewhere(self, full: str) -> bool:
+        levels = levels_above(full)
+        if levels > self._depth:
+            return False
+        is_folder_above = levels > 0 and full.endswith("..")
+        return is_folder_above or bool(self._has_elsewhere(full))
+
+    @cached_property
+    def _depth(self) -> int:
+        """How many folders the root lies below the top of its repository; 0 also where there is none."""
+        above = ("../" * levels + ".git" for levels in range(1, _DEEPEST))
+        return sum(1 for _ in takewhile(lambda path: self._has_elsewhere(path) is not None, above))
+
     def _missing(self, origin: _Origin, link: Link, target: Target) -> Broken | None:
         folder = origin.folders[0]
         full = within(origin.root, folder, target.path)
-        if is_outside(full) or target.path[1:2] == ":":
-            if is_repository_page(full) and not origin.mkdocs:
+        if levels_above(full) > self._depth or target.path[1:2] == ":":
+            if is_repository_page(full.removeprefix("../" * self._depth)) and not origin.mkdocs:
                 return None
             return Broken("DOC005", f'"{link.target}" leads outside of the repository', "", None)
         slashed = within(origin.root, folder, target.path.replace("\\", "/"))
-        near: list[str] = []
         if self.index.has(slashed):
             close, rule = [slashed], "DOC001"
             what = "is written with backslashes" if slashed != full else "ends in a slash but leads to a file"
@@ -168,10 +208,12 @@ class LinkChecker:
             thing, rule = ("image", "DOC004") if link.kind == "image" else ("file or folder", "DOC001")
             what = f"leads to no {thing}: there is no {full}"
             close = self.index.close_to(slashed)
-            near = close or self.index.close_to(slashed, NEAR)
-        written = [self._rewritten(origin, target.path, other) for other in close or near]
-        repair = self._repair(written[0], close[0], target) if len(close) == 1 else None
-        return Broken(rule, f'"{link.target}" {what}', _did_you_mean(written[:1]), repair)
+        likely = close or self.index.near(slashed)
+        written = [self._rewritten(origin, target.path, other) for other in likely]
+        certain = len(close) == 1 and not levels_above(full)
+        repair = self._repair(written[0], close[0], target) if certain else None
+        hint = _did_you_mean([encoded(path, link.target) for path in written])
+        return Broken(rule, f'"{link.target}" {what}', hint, repair)
 
     def _rewritten(self, origin: _Origin, path: str, found: str) -> str:
         """The link path to `found` in the manner of `path`: from the root, from `./`, with a closing slash."""
@@ -212,15 +254,14 @@ class LinkChecker:
         return Broken("DOC003", f'"{written}" {what}', f"{page} has {count} lines", None)
 
     def _missing_anchor(self, page: str, fragment: str, anchors: list[str], written: str) -> Broken:
-        near: list[str] = []
         if close := [anchor for anchor in anchors if anchor.lower() == fragment.lower()]:
             rule, what = "DOC006", f"differs in letter case from an anchor of {page}"
         else:
             rule, what = "DOC002", f"names no heading or id of {page}"
             close = self.index.close_names(fragment, anchors)
-            near = close or self.index.close_names(fragment, anchors, NEAR)
         repair = Repair(None, close[0]) if len(close) == 1 else None
-        hint = _did_you_mean(f"#{anchor}" for anchor in (close or near)[:1])
+        likely = close or self.index.near_names(fragment, anchors)
+        hint = _did_you_mean([f"#{encoded(anchor, written)}" for anchor in likely])
         return Broken(rule, f'"{written}" {what}', hint, repair)
 
     def _page(self, found: str) -> str:

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from operator import ne
 from typing import TypeVar
 
 _Key = TypeVar("_Key", str, tuple[str, str])
@@ -42,26 +43,38 @@ class PathIndex:
         """The paths that differ from this one in letter case only."""
         return self._by_lower_case.get(path.lower(), [])
 
-    def close_to(self, path: str, similarity: float = CLOSE) -> list[str]:
+    def close_to(self, path: str) -> list[str]:
         """Existing paths that a link to `path` may have meant, the likeliest first: the same name elsewhere, a
         similar name of the same type in the same folder."""
         folder, name = posixpath.split(path)
         elsewhere = self._affordable(self._by_name.get(name, []))
         nearest = sorted(elsewhere, key=lambda other: (-_shared(other, path), len(other), other))
         stem, suffix = posixpath.splitext(name)
-        similar = self.close_names(stem, self._stems_in.get((folder, suffix), []), similarity)
+        similar = self.close_names(stem, self._stems_in.get((folder, suffix), []))
         return list(dict.fromkeys([*nearest, *(posixpath.join(folder, other + suffix) for other in similar)]))
 
-    def close_names(self, name: str, names: Sequence[str], similarity: float = CLOSE) -> list[str]:
+    def near(self, path: str) -> list[str]:
+        """Up to two paths in the same folder that a reader may want to know of, of any type and with any numbers;
+        the likeliest first."""
+        folder, name = posixpath.split(path)
+        stem_of = {other: posixpath.splitext(other)[0] for other in self._affordable(self._names_in.get(folder, []))}
+        stems = _similar(posixpath.splitext(name)[0], set(stem_of.values()), NEAR)
+        names = _similar(name, [other for other, stem in stem_of.items() if stem in stems], NEAR)
+        return [posixpath.join(folder, other) for other in names]
+
+    def close_names(self, name: str, names: Sequence[str]) -> list[str]:
         """The names that `name` may be a misspelling of, the most similar first; none once the work is too much.
 
-        Numbers are no misspellings: `step-3` does not mean `step-2`.
+        Numbers are no misspellings, `step-3` does not mean `step-2`, and nor are first letters, `cpu` does not mean
+        `gpu`.
         """
-        if not 0 < len(name) <= _LONGEST:
-            return []
-        numbers = _digits(name)
-        candidates = [other for other in self._affordable(names) if _digits(other) == numbers]
-        return get_close_matches(name, candidates, n=2, cutoff=similarity)
+        kept = _digits(name), name[:1].lower()
+        candidates = [other for other in self._affordable(names) if (_digits(other), other[:1].lower()) == kept]
+        return _similar(name, candidates, CLOSE) or [other for other in candidates if _one_letter_apart(name, other)]
+
+    def near_names(self, name: str, names: Sequence[str]) -> list[str]:
+        """Up to two names that a reader may want to know of, the most similar first."""
+        return _similar(name, self._affordable(names), NEAR)
 
     def _affordable(self, names: Sequence[str]) -> Sequence[str]:
         """The names, or none of them once this run has compared enough."""
@@ -79,6 +92,10 @@ class PathIndex:
         return _grouped((posixpath.basename(path), path) for path in self.files)
 
     @cached_property
+    def _names_in(self) -> dict[str, list[str]]:
+        return _grouped(posixpath.split(path) for path in (*self.files, *self.folders) if path)
+
+    @cached_property
     def _stems_in(self) -> dict[tuple[str, str], list[str]]:
         def keyed(path: str) -> tuple[tuple[str, str], str]:
             folder, name = posixpath.split(path)
@@ -93,6 +110,15 @@ def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
     for key, value in sorted(pairs):
         groups.setdefault(key, []).append(value)
     return groups
+
+
+def _similar(name: str, names: Iterable[str], cutoff: float) -> list[str]:
+    return get_close_matches(name, names, n=2, cutoff=cutoff) if 0 < len(name) <= _LONGEST else []
+
+
+def _one_letter_apart(one: str, other: str) -> bool:
+    """Which in a short name costs more similarity than `CLOSE` allows."""
+    return len(one) == len(other) > 2 and sum(map(ne, one, other)) == 1
 
 
 def _digits(name: str) -> str:

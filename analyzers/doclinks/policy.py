@@ -34,15 +34,16 @@ def site_root(policy: DocsPolicy, path: str) -> str:
         return ""
     folder = _folder_of(policy, path)
     if folder is not None:
-        return _normal(folder)
+        return normal_folder(folder)
     return "docs" if path.startswith("docs/") else ""
 
 
 def _folder_of(policy: DocsPolicy, path: str) -> str | None:
     """The key of the longest configured folder that holds the path."""
-    holding = [key for key in policy.folders if f"{path}/".startswith(f"{_normal(key)}/".lstrip("/"))]
-    return max(holding, key=lambda key: len(_normal(key)), default=None)
+    holding = [key for key in policy.folders if f"{path}/".startswith(f"{normal_folder(key)}/".lstrip("/"))]
+    return max(holding, key=lambda key: len(normal_folder(key)), default=None)
 
 
-def _normal(folder: str) -> str:
+def normal_folder(folder: str) -> str:
+    """A folder as paths name it; empty for the root."""
     return "" if folder in (".", "./") else folder.removeprefix("./").strip("/")

@@ -9,7 +9,8 @@ RULES = (
         code="DOC001",
         name="missing-target",
         what="A link leads to a file or folder that the repository does not hold. Only tracked and not ignored "
-        "files count, so a file that exists on one disk alone is missing too.",
+        "files count, so a file that exists on one disk alone is missing too. A link out of the root or "
+        "into a submodule is followed to its file only: anchors and lines there are not checked.",
         why="The reader meets a 404 page, and nobody else notices: a renamed file breaks links in documents that "
         "the change never touched.",
         bad="```markdown\nSee the [guide](docs/instal.md).\n```",

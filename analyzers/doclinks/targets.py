@@ -5,10 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """RFC 3986, section 3.1, but of two letters or more: `C:` is a drive."""
+
+_PLAIN = frozenset("/-._~+,=@!$;")
+"""Characters that mean themselves in a destination wherever it stands: bare, in angle brackets, in HTML."""
 
 _TEMPLATE = ("{{", "{%", "${")
 """A destination that a template engine (Jinja, Liquid, a shell) completes cannot be judged."""
@@ -46,20 +49,35 @@ def local_target(destination: str) -> Target | None:
     return Target(unquote(path), query, unquote(fragment))
 
 
+def encoded(part: str, target: str) -> str:
+    """A path or fragment as it can stand in `target`'s place: percent-encoded, but for spaces and letters of any
+    script where the target holds them as they are."""
+    letters_as_they_are = "%" not in target or not target.isascii()
+    return "".join(
+        character
+        if character in _PLAIN
+        or (character.isalnum() and (character.isascii() or letters_as_they_are))
+        or (character == " " and " " in target)
+        else quote(character, safe="")
+        for character in part
+    )
+
+
 def within(root: str, folder: str, path: str) -> str:
-    """Where `path`, written in `folder`, leads: relative to the repository, starting with `..` when outside it.
+    """Where `path`, written in `folder`, leads: relative to the tree's root, starting with `..` when above it.
     `root` is the folder that a leading slash stands for."""
     base = root if path.startswith("/") else folder
     normal = posixpath.normpath(posixpath.join(base, path.lstrip("/")))
     return "" if normal == "." else normal
 
 
-def is_outside(path: str) -> bool:
-    return path == ".." or path.startswith("../")
+def levels_above(path: str) -> int:
+    """How many folders a normalised path climbs above the root."""
+    return path.split("/").count("..")
 
 
 def is_repository_page(path: str) -> bool:
-    """Is this, seen from where GitHub shows a file (`blob/BRANCH/`), a page of the repository on GitHub?"""
+    """Is this, seen from where GitHub shows the repository's files (`blob/BRANCH/`), one of its pages on GitHub?"""
     parts = path.split("/")
     return parts[:2] == ["..", ".."] and (len(parts) == 2 or parts[2] in _REPOSITORY_PAGES)
 

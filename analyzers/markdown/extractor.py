@@ -9,7 +9,7 @@ from itertools import accumulate
 from analyzers.markdown.facts import Dialect, Link, MarkdownFacts
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 2
 """Goes up whenever the same text may give other facts."""
 
 SUFFIXES = (".md", ".markdown")

@@ -178,6 +178,8 @@ class _Reader:
 
     def _close_link(self, end: int) -> None:
         link, kind, start = self._open.pop()
+        if self._in_image():
+            return
         destination, style = link["dest_url"], link["link_type"]
         if style == "Inline":
             written = destinations.inline(self.source, self._content_end, end, destination)
@@ -200,6 +202,7 @@ class _Reader:
                 self.anchors.extend(_Anchor(identifier, "attribute") for identifier in attribute_ids(text))
 
     def _in_image(self) -> bool:
+        """Between an image's brackets, whose text alone is shown (https://spec.commonmark.org/0.31.2/#images)?"""
         return any(kind == "image" for _, kind, _ in self._open)
 
     def on_code(self, code: str) -> None:
@@ -210,7 +213,8 @@ class _Reader:
         self._html.append((html, span["start"]))
 
     def on_inline_html(self, html: str, span: Range) -> None:
-        self._read_html([(html, span["start"])])
+        if not self._in_image():
+            self._read_html([(html, span["start"])])
 
     def _read_html(self, pieces: list[tuple[str, int]]) -> None:
         """Read one run of raw HTML; each piece comes with its offset, because a quote's markers lie between."""

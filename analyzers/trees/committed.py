@@ -28,6 +28,7 @@ class CommittedTree(Tree):
     def __init__(self, root: Path, entries: dict[str, _Blob]) -> None:
         """`entries` are all that the repository holds, relative to the root: those beside it start with `../`."""
         self.root = root
+        self._top = repository_of(root)
         self._beside = {path for path in entries if path.startswith("../")}
         self._foreign = {path for path, entry in entries.items() if entry.mode == _SUBMODULE}
         blobs = {path: entry for path, entry in entries.items() if path not in self._beside}
@@ -70,12 +71,14 @@ class CommittedTree(Tree):
         return {path: self._oids[path] for path in paths if path in self._oids}
 
     def has_elsewhere(self, path: str) -> bool | None:
-        if not path.startswith("../"):
+        if path.split("/")[0] != "..":
             return lies_below(path, self._foreign)
-        top = repository_of(self.root)
-        if top is None or not Path(posixpath.normpath(self.root / path)).is_relative_to(top):
+        full = Path(posixpath.normpath(self.root / path))
+        if self._top is None or not full.is_relative_to(self._top):
             return None
-        return path in self._beside or any(known.startswith(f"{path}/") for known in self._beside)
+        inner = "" if full == self.root else posixpath.relpath(full, self.root)
+        known = (*self._beside, *self._oids, *self._foreign)
+        return not inner or inner in known or any(entry.startswith(f"{inner}/") for entry in known)
 
     def remember(self, digests: Mapping[str, str]) -> None:
         """Git has named every content already."""

@@ -46,7 +46,7 @@ class Tree(ABC):
         into one may lead to.
 
         Args:
-            path: POSIX, relative to the root and normalised, so that it may start with `../`.
+            path: POSIX, relative to the root and normalised, so that it may start with `..`.
 
         Returns:
             None where the path leaves the repository, or where there is none.

@@ -28,6 +28,7 @@ class WorkingTree(Tree):
         if not root.is_dir():
             raise TreeError(f"{root} is not a folder")
         self.root = root
+        self._top = repository_of(root)
         self._cache = cache
         listing = _list(root)
         self.notes = listing.notes
@@ -108,11 +109,10 @@ class WorkingTree(Tree):
             yield path, self._read(path)
 
     def has_elsewhere(self, path: str) -> bool | None:
-        top = repository_of(self.root)
         full = Path(os.path.normpath(self.root / path))
-        if top is None or not full.is_relative_to(top):
+        if self._top is None or not full.is_relative_to(self._top):
             return None
-        return os.path.lexists(full) if path.startswith("../") else lies_below(path, self._foreign)
+        return os.path.lexists(full) if path.split("/")[0] == ".." else lies_below(path, self._foreign)
 
     def on_disk(self, path: str) -> Path | None:
         return self.root / path

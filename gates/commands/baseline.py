@@ -90,7 +90,8 @@ def verify_growth(root: Path | None, base: str, format_: str, outputs: list[tupl
         if name not in configured(loaded.settings) and _committed(loaded, commit, name) is not None
     ]
     verdict = Verdict.BROKEN if failing else Verdict.CLEAN
-    publish(compose(verdict, failing, said, lambda path: text_on_disk(folder / path)), format_, outputs)
+    report = compose(verdict, failing, said, root=folder, text_of=lambda path: text_on_disk(folder / path))
+    publish(report, format_, outputs)
     return int(verdict)
 
 

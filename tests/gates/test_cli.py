@@ -333,6 +333,17 @@ def test_several_reports_come_of_one_run(gates: Gates, project: Path) -> None:
     assert "LAY001" in (project / "out.xml").read_text()
 
 
+def test_what_reads_the_repository_gets_its_paths(gates: Gates, project: Path) -> None:
+    part = project / "part"
+    write(part, {"gates.toml": '[docs]\nmaintained = ["a.md"]\n', "a.md": "[x](gone.md)\n"})
+
+    github = gates("docs", "--format", "github", "--output", "sarif=out.sarif", cwd=part)
+
+    assert "file=part/a.md," in github.stdout
+    assert '"uri": "part/a.md"' in (part / "out.sarif").read_text()
+    assert json.loads(gates("docs", "--format", "json", cwd=part).stdout)["findings"][0]["path"] == "a.md"
+
+
 def test_a_pipe_gets_no_control_characters(gates: Gates, project: Path) -> None:
     write(project, {"app/core.py": "from app import cli  # \x1b[31m\n"})
 

@@ -52,6 +52,22 @@ def test_findings_of_one_line_share_one_frame() -> None:
     assert render(broken_report()).count("from runtime.models import registry, loader") == 1
 
 
+def test_what_is_said_of_one_of_several_findings_stands_below_it() -> None:
+    first, second = (
+        findings()[2]._replace(subject=name, message=f"names {name}", hint=f"drop {name}", trace=None)
+        for name in ("registry", "loader")
+    )
+    text = render(replace(broken_report(), findings=(first, second)))
+    told = [line for line in text.splitlines() if "names" in line or "drop" in line]
+    assert [line.split()[-1] for line in told] == ["registry", "registry", "loader", "loader"]
+
+
+def test_what_is_said_of_all_findings_of_a_line_is_said_once() -> None:
+    text = render(replace(broken_report(), findings=findings()[2:]))
+    assert text.count("let the model register itself") == 1
+    assert text.index("runner.py:7:39") < text.index("let the model register itself")
+
+
 def test_a_file_is_read_once_for_all_its_findings() -> None:
     asked = []
     report = broken_report()

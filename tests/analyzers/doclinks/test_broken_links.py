@@ -16,10 +16,14 @@ LINKS = [case for name in ("links.json", "own_links.json") for case in json.load
 EVERYWHERE = DocsPolicy(maintained=("**/*.md",))
 
 
+def nowhere_else(path):
+    """A root without a repository."""
+
+
 @pytest.fixture
 def find(read_documents):
-    def find(files, policy=EVERYWHERE):
-        return find_broken_links(policy, files, read_documents(policy, files), files.get)
+    def find(files, policy=EVERYWHERE, has_elsewhere=nowhere_else):
+        return find_broken_links(policy, files, read_documents(policy, files), files.get, has_elsewhere)
 
     return find
 
@@ -65,6 +69,14 @@ def test_rules_have_unique_names_and_full_pages():
         ({"a.md": "# Installation\n[x](#install)"}, 'did you mean "#installation"?'),
         ({"a.md": "[x](b.py#L9)", "b.py": "1\n2\n"}, "b.py has 2 lines"),
         ({"a.md": "[x](zebra.md)"}, ""),
+        ({"a.md": "![x](img/a.pgn)", "img/a.png": "", "img/b.png": ""}, 'did you mean "img/a.png"?'),
+        ({"a.md": "[x](guide.md)", "guide.rst": ""}, 'did you mean "guide.rst"?'),
+        ({"a.md": "[x](tw.md)", "tw1.md": "", "tw2.md": ""}, 'did you mean "tw2.md" or "tw1.md"?'),
+        ({"a.md": "# V 1\n# V 2\n[x](#v-3)"}, 'did you mean "#v-2" or "#v-1"?'),
+        ({"a.md": "[x](d/a%20c.md)", "d/a b.md": ""}, 'did you mean "d/a%20b.md"?'),
+        ({"a.md": "[x](<d/a c.md>)", "d/a b.md": ""}, 'did you mean "d/a b.md"?'),
+        ({"a.md": "[x](b.md)", "a (b)/b.md": ""}, 'did you mean "a%20%28b%29/b.md"?'),
+        ({"a.md": "# Über uns\n[x](#%C3%BCber-un)"}, 'did you mean "#%C3%BCber-uns"?'),
     ],
 )
 def test_hints(files, hint, find):
@@ -92,13 +104,70 @@ def test_anchors_are_judged_in_the_dialect_of_the_target(find):
 def test_a_document_without_facts_may_be_linked_to(read_documents):
     files = {"a.md": "[x](b.md#any)", "b.md": "# Unread"}
     documents = read_documents(EVERYWHERE, {"a.md": files["a.md"]})
-    assert find_broken_links(EVERYWHERE, files, documents, files.get) == []
+    assert find_broken_links(EVERYWHERE, files, documents, files.get, nowhere_else) == []
 
 
 def test_lines_of_a_file_that_is_no_text_are_not_judged(read_documents):
     files = {"a.md": "[x](b.bin#L9)", "b.bin": ""}
     documents = read_documents(EVERYWHERE, files)
-    assert find_broken_links(EVERYWHERE, files, documents, lambda path: None) == []
+    assert find_broken_links(EVERYWHERE, files, documents, lambda path: None, nowhere_else) == []
+
+
+def monorepo(path):
+    """What a repository says that holds the tree as its folder packages/one: a licence and a submodule, and in the
+    tree another one."""
+    if path.split("/").count("..") > 2:
+        return None
+    return path in ("../../LICENSE.md", "../two") or f"{path}/".startswith(("../../vendored/", "third_party/lib/"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "../../../LICENSE.md#any",
+        "../../../LICENSE.md#L99",
+        "/LICENSE.md",
+        "/a.md",
+        "../../two/",
+        "../..",
+        "../../../",
+        "../../../vendored/deep/b.md",
+        "../third_party/lib",
+        "../third_party/lib/README.md#any",
+        "/third_party/lib/",
+        "../../../../../issues/7",
+    ],
+)
+def test_what_the_repository_holds_beside_the_tree_may_be_linked_to(target, find):
+    files = {"docs/a.md": f"[x]({target})", "a.md": ""}
+    assert find(files, has_elsewhere=monorepo) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        ("../../../GONE.md", "DOC001"),
+        ("../../two/b.md", "DOC001"),
+        ("/gone.md", "DOC001"),
+        ("../../issues", "DOC001"),
+        ("../../../..", "DOC005"),
+        ("../../../../b.md", "DOC005"),
+    ],
+)
+def test_what_it_does_not_hold_is_missing_and_what_lies_above_it_is_outside(target, rule, find):
+    findings = find({"docs/a.md": f"[x]({target})"}, has_elsewhere=monorepo)
+    assert [finding.rule for finding in findings] == [rule]
+
+
+def test_a_submodule_below_a_site_is_found_from_its_root(find):
+    policy = DocsPolicy(maintained=("**/*.md",), dialect="mkdocs")
+    files = {"docs/a/b.md": "[x](/lib/c.md) [y](../lib/c.md) [z](../gone/c.md)"}
+    findings = find(files, policy, lambda path: path.startswith("docs/lib/"))
+    assert [finding.subject for finding in findings] == ["../gone/c.md"]
+
+
+def test_a_repository_may_be_the_whole_disk(find):
+    assert [finding.rule for finding in find({"a.md": "[x](../b.md)"}, has_elsewhere=lambda path: False)] == ["DOC001"]
 
 
 @pytest.mark.parametrize("pattern", ["gone.md", "docs/**/*.md", "docs"])
@@ -109,6 +178,20 @@ def test_a_maintained_document_that_is_missing(pattern, find):
 
 def test_the_default_patterns_need_not_match(find):
     assert find({"setup.py": ""}, DocsPolicy()) == []
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.text("ab .()#?%&'éß日", min_size=1, max_size=8).filter(lambda name: name.strip(" .") == name),
+    st.sampled_from(["[x](%s)", "[x](<%s>)", "[r]: %s", "<a href='%s'>"]),
+)
+def test_a_suggestion_can_be_pasted(read_documents, folder, style):
+    def find(text):
+        files = {"a.md": text, f"{folder}/target.md": ""}
+        return find_broken_links(EVERYWHERE, files, read_documents(EVERYWHERE, files), files.get, nowhere_else)
+
+    [finding] = find(style % "target.md")
+    assert find(style % finding.hint.removeprefix('did you mean "').removesuffix('"?')) == []
 
 
 def test_suggestions_end_before_they_cost_much(find):
@@ -129,7 +212,7 @@ def test_suggestions_end_before_they_cost_much(find):
 def test_added_lines_never_change_what_is_found(read_documents, lines, places):
     def fingerprints(lines):
         files = {"a.md": "".join(lines)}
-        findings = find_broken_links(EVERYWHERE, files, read_documents(EVERYWHERE, files), files.get)
+        findings = find_broken_links(EVERYWHERE, files, read_documents(EVERYWHERE, files), files.get, nowhere_else)
         return [finding.fingerprint for finding in identify(findings)]
 
     moved = list(lines)

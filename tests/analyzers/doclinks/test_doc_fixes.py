@@ -9,12 +9,16 @@ from analyzers.doclinks.policy import DocsPolicy
 EVERYWHERE = DocsPolicy(maintained=("**/*.md",))
 
 
+def nowhere_else(path):
+    """A root without a repository."""
+
+
 @pytest.fixture(scope="session")
 def fix(read_documents):
     """The tree after its fixes."""
 
     def fix(files, policy=EVERYWHERE):
-        edits = plan_fixes(policy, files, read_documents(policy, files), files.get)
+        edits = plan_fixes(policy, files, read_documents(policy, files), files.get, nowhere_else)
         return {path: apply_edits(text, [e for e in edits if e.path == path]) for path, text in files.items()}
 
     return fix
@@ -30,6 +34,8 @@ def fix(read_documents):
         ("[x](b.md/)", "[x](b.md)", ["b.md"]),
         ("[r]: <instal me.md> 't'", "[r]: <install me.md> 't'", ["install me.md"]),
         ("[x](instal%20me.md)", "[x](install%20me.md)", ["install me.md"]),
+        ("[x](d/a%20c.md)", "[x](d/a%20b.md)", ["d/a b.md"]),
+        ("[x](api.md)", "[x](app.md)", ["app.md"]),
         ("[x](pärt-on.md)", "[x](pärt-one.md)", ["pärt-one.md"]),
         ("[x](p%C3%A4rt-on.md)", "[x](p%C3%A4rt-one.md)", ["pärt-one.md"]),
         ("[x](name.md)", "[x](a%20%28b%29/name.md)", ["a (b)/name.md"]),
@@ -57,6 +63,10 @@ def test_a_link_with_one_close_target_is_renamed(before, after, others, fix):
         ("[x](pages.md)", ["page.md", "pagess.md"]),
         ("[x](step-3.md)", ["step-2.md"]),
         ("[x](ab.md)", ["ac.md"]),
+        ("[x](cpu.md)", ["gpu.md"]),
+        ("[x](b1.md)", ["b2.md"]),
+        ("[x](d/a%20c.md)", ["d/a b.md", "d/a d.md"]),
+        ("![x](logo.pgn)", ["logo.png"]),
         ("`[x](b.md)`\n\n    [x](b.md)\n\n```\n[x](b.md)\n```", ["c/b.md"]),
         ("<!-- [x](b.md) <a href='b.md'> -->", ["c/b.md"]),
         ("[x](b&#46;md)", ["c/b.md"]),
@@ -68,6 +78,12 @@ def test_a_link_with_one_close_target_is_renamed(before, after, others, fix):
 def test_what_is_not_certain_is_left_alone(text, others, fix):
     files = {"a.md": text, **dict.fromkeys(others, "x\n")}
     assert fix(files)["a.md"] == text
+
+
+def test_a_link_to_what_lies_beside_the_tree_is_left_alone(read_documents):
+    files = {"a.md": "[x](../b.md)", "c/b.md": ""}
+    documents = read_documents(EVERYWHERE, files)
+    assert plan_fixes(EVERYWHERE, files, documents, files.get, lambda path: False) == []
 
 
 def test_path_and_fragment_are_put_right_together(fix):
@@ -87,7 +103,7 @@ def test_the_manner_of_a_path_is_kept(fix):
 
 def test_a_document_that_cannot_be_read_again_is_left_alone(read_documents):
     files = {"a.md": "[x](b.md)", "c/b.md": ""}
-    assert plan_fixes(EVERYWHERE, files, read_documents(EVERYWHERE, files), lambda path: None) == []
+    assert plan_fixes(EVERYWHERE, files, read_documents(EVERYWHERE, files), lambda path: None, nowhere_else) == []
 
 
 NAMES = st.sampled_from(
@@ -105,5 +121,5 @@ def test_a_fix_holds_and_a_second_one_changes_nothing(read_documents, fix, folde
     files |= {f"{folder}/{name}/other.md": "", f"{folder}/Target.md": ""}
     fixed = fix(files)
     assert fixed["a.md"] != files["a.md"]
-    assert find_broken_links(EVERYWHERE, fixed, read_documents(EVERYWHERE, fixed), fixed.get) == []
+    assert find_broken_links(EVERYWHERE, fixed, read_documents(EVERYWHERE, fixed), fixed.get, nowhere_else) == []
     assert fix(fixed) == fixed

@@ -1,7 +1,7 @@
 import pytest
 
 from analyzers.doclinks.policy import DocsPolicy, dialect_of, site_root
-from analyzers.doclinks.targets import Target, is_repository_page, line_range, local_target, within
+from analyzers.doclinks.targets import Target, is_repository_page, levels_above, line_range, local_target, within
 
 POLICY = DocsPolicy(
     folders={
@@ -59,6 +59,11 @@ def test_local_target(destination, target):
 )
 def test_within(path, expected):
     assert within("site", "d", path) == expected
+
+
+@pytest.mark.parametrize(("path", "levels"), [("a/..b", 0), ("", 0), ("..", 1), ("../../a", 2)])
+def test_levels_above(path, levels):
+    assert levels_above(path) == levels
 
 
 @pytest.mark.parametrize(

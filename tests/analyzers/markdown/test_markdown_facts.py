@@ -85,6 +85,22 @@ def test_a_reference_is_listed_once_at_its_definition():
     assert links("[x][r] [r] ![y][r]\n\n> [r]: a.md\n") == [("a.md", "a.md", 3, 3, "definition")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![alt [in](no.md)](x.png)",
+        "![alt ![in](no.png)](x.png)",
+        "![alt <https://no.invalid>](x.png)",
+        "![alt <img src=no.png><a id=no>](x.png)",
+        "![alt [in][r]](x.png)",
+    ],
+)
+def test_only_the_text_of_an_images_description_is_shown(text):
+    read = facts(text)
+    assert [link.target for link in read.links] == ["x.png"]
+    assert read.anchors == []
+
+
 def test_an_address_is_no_path():
     assert facts("<a@b.invalid>").links == [Link("a@b.invalid", "mailto:a@b.invalid", 1, 1, "link")]
 

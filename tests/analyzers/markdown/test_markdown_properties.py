@@ -27,7 +27,16 @@ CLEAN = st.lists(
         [
             *("word", "é", " ", "\n", "\n\n", "*em*", "`code`", "\\[", "&amp;", "# ", "> ", "- ", "    "),
             *("[t](a.md)", "[t](<b c.md>)", '[t](d.md "t")', "![i](e.png)", "[![i](f.png)](g.md)", "[t](h(i).md)"),
-            *("[r]", "[t][r]", "```\n", "[t](j\\_k.md)", "<https://e.invalid/>", "[*t* `]`](l.md)", "[t]( m.md )"),
+            *(
+                "[r]",
+                "[t][r]",
+                "```\n",
+                "[t](j\\_k.md)",
+                "![u [v](n.md)](o.png)",
+                "<https://e.invalid/>",
+                "[*t* `]`](l.md)",
+                "[t]( m.md )",
+            ),
         ]
     ),
     max_size=25,

@@ -111,6 +111,26 @@ def test_a_pyproject_that_does_not_mean_us_is_passed_over(tmp_path: Path, text: 
             "layering.coupling = [{ kind = 'k', pattern = 'k' },\n{ kind = 'k', pattern = 'a(b' }]\n",
             "1 layering.coupling[1].pattern: the pattern does not compile: missing ) at position 3 (it is 'a(b')",
         ),
+        (
+            "layering.coupling = [{ kind = 'k', pattern = '' }]\n",
+            "1 layering.coupling[0].pattern: the pattern must not be empty: it would match everywhere (it is '')",
+        ),
+        (
+            "exclude = ['a', '[ab']\n",
+            "1 exclude[1]: a `[` opens a set that no `]` closes; `[[]` stands for the character (it is '[ab')",
+        ),
+        ("exclude = ['/etc']\n", "1 exclude[0]: the path must be relative to the root (it is '/etc')"),
+        ("exclude = ['C:/x']\n", "1 exclude[0]: the path must be relative to the root (it is 'C:/x')"),
+        (
+            "docs.maintained = ['a/../../x']\n",
+            "1 docs.maintained[0]: the path must not lead out of the root by `..` (it is 'a/../../x')",
+        ),
+        ('baselines = "a\\u0000"\n', "1 baselines: must not hold a NUL character"),
+        ('docs.folders."a\\u0000".dialect = "mkdocs"\n', "1 docs.folders: a key must not hold a NUL character"),
+        (
+            '[[layering.layers]]\nname = "n"\norder = ["a", "\\u0000"]\n',
+            "3 layering.layers[0].order[1]: must not hold a NUL character",
+        ),
         ("[[layering.acyclic]]\nname = 'n'\n", "1 layering.acyclic[0].within: is required"),
         (
             "[[layering.layers]]\nname = 'n'\norder = ['a']\n",

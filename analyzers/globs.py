@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 
-_TOKEN = re.compile(r"(\*+|\?|\[!?.[^\]]*\])", re.DOTALL)
+_TOKEN = re.compile(r"(\*+|\?|\[(?:!.|[^!])[^\]]*\])", re.DOTALL)
 
 
 def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
@@ -21,6 +21,11 @@ def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
         return lambda path: False
     compiled = re.compile("|".join(expressions), re.DOTALL)
     return lambda path: compiled.fullmatch(path) is not None
+
+
+def unclosed_set(pattern: str) -> bool:
+    """Whether a `[` in the pattern opens no set: a set ends within its segment."""
+    return any("[" in _TOKEN.sub("", segment) for segment in pattern.split("/"))
 
 
 def _translate(pattern: str) -> str:

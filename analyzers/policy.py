@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PureWindowsPath
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -25,6 +26,8 @@ class Table(BaseModel):
 def _compiles(pattern: str) -> str:
     import regex
 
+    if not pattern:
+        raise ValueError("the pattern must not be empty: it would match everywhere")
     try:
         regex.compile(pattern)
     except regex.error as error:
@@ -35,7 +38,20 @@ def _compiles(pattern: str) -> str:
 Pattern = Annotated[str, AfterValidator(_compiles)]
 """A regular expression in the syntax of the `regex` package."""
 
-Glob = str
+
+def _stays_inside(glob: str) -> str:
+    from analyzers.globs import unclosed_set
+
+    if glob.startswith("/") or PureWindowsPath(glob).drive:
+        raise ValueError("the path must be relative to the root")
+    if ".." in glob.split("/"):
+        raise ValueError("the path must not lead out of the root by `..`")
+    if unclosed_set(glob):
+        raise ValueError("a `[` opens a set that no `]` closes; `[[]` stands for the character")
+    return glob
+
+
+Glob = Annotated[str, AfterValidator(_stays_inside)]
 """A path pattern, POSIX, relative to the root: `*` stays inside one folder, `**` spans any number, and a pattern
 that names a folder covers everything below it."""
 

@@ -67,7 +67,7 @@ class LayeringGate:
 
     def _check(self, policy: LayeringPolicy, modules: Modules, context: Context) -> None:
         """Refuse settings that do not fit the tree."""
-        problems = check_policy(policy, modules)
+        problems = check_policy(policy, modules, context.paths)
         if problems:
             source = context.loaded.source
             raise SettingsError(

@@ -15,6 +15,7 @@ from analyzers.layering.layers import check_layers
 from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy, ShapePolicy
 from analyzers.layering.protected import check_protected
+from analyzers.layering.resolution import Resolver
 from analyzers.layering.shape import check_shape
 from analyzers.python.facts import PythonFacts
 
@@ -36,7 +37,7 @@ def analyse(
     return [
         *_imports(policy, graph_of(policy, modules, facts)),
         *check_coupling(policy.coupling, coupling, facts),
-        *_shape(policy.shape, facts),
+        *_shape(policy.shape, modules, facts),
     ]
 
 
@@ -62,10 +63,11 @@ def _imports(policy: LayeringPolicy, graph: ImportGraph) -> Iterator[Finding]:
         yield from (finding for finding in check_import_time_cycles(graph) if watched(finding.path))
 
 
-def _shape(policy: ShapePolicy, facts: Mapping[str, PythonFacts]) -> Iterator[Finding]:
+def _shape(policy: ShapePolicy, modules: Modules, facts: Mapping[str, PythonFacts]) -> Iterator[Finding]:
     if policy.max_function_lines is None and policy.max_file_lines is None and not policy.private_access:
         return
     watched = matcher(policy.files)
+    resolver = Resolver(modules, ())
     for path, said in facts.items():
         if watched(path):
-            yield from check_shape(policy, path, said)
+            yield from check_shape(policy, path, said, resolver.folder(path.rpartition("/")[0]).in_tree)

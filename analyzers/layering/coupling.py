@@ -20,6 +20,8 @@ from analyzers.source import Source
 
 Scope = Literal["code", "comments", "text"]
 
+PYTHON_SUFFIXES = (".py", ".pyi")
+"""Of the files that have the scopes "code" and "comments"."""
 _VERSION = 1
 _TIMEOUT = 10.0
 """Seconds that one pattern may take on one file; real ones take milliseconds."""
@@ -123,27 +125,13 @@ def coupling_kind(finding: Finding) -> str:
     return finding.subject.partition(":")[0]
 
 
-def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
-    """How often each kind of coupling occurs in each file: `{path: {kind: count}}`.
-
-    It is the shape that `gates layering import-baseline` reads; other findings are passed over.
-    """
-    table: dict[str, dict[str, int]] = {}
-    for finding in findings:
-        if finding.rule == "LAY101":
-            kinds = table.setdefault(finding.path, {})
-            kind = coupling_kind(finding)
-            kinds[kind] = kinds.get(kind, 0) + 1
-    return table
-
-
 def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, int, str]]:
     """Line, column and text of every match of one pattern."""
     text = source.text
     try:
         if scope != "text":
             hopeless = _BLIND_TO_BLANKS.fullmatch(pattern) and not _compiled(pattern).search(text, timeout=_TIMEOUT)
-            if hopeless or not source.path.endswith((".py", ".pyi")):
+            if hopeless or not source.path.endswith(PYTHON_SUFFIXES):
                 return
             from analyzers.python.lexer import lex
 

@@ -27,6 +27,8 @@ class Edge(NamedTuple):
     """What runs."""
     written: int
     """What the statement imports: the target, or a module below it."""
+    statement: int = 0
+    """Which of the importer's statements that import it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,8 @@ class ImportGraph:
 
     def render(self, edges: Sequence[Edge]) -> str:
         """A chain of imports as "gates.cli:12 -> analyzers.x:3 -> torch"; numbers are lines."""
-        parts = [f"{self.names[e.importer]}:{self.statements[e.importer][e.written][0].line}" for e in edges]
+        lines = [self.statements[edge.importer][edge.written][edge.statement].line for edge in edges]
+        parts = [f"{self.names[edge.importer]}:{line}" for edge, line in zip(edges, lines, strict=True)]
         return " -> ".join([*parts, self.names[edges[-1].target]])
 
     def _importers(self, targets_of: Callable[[int], Iterable[int]]) -> list[list[int]]:

@@ -109,7 +109,8 @@ def _report(layer_map: LayerMap, edge: Edge, ours: int, theirs: int, origin: Ori
     rule = layer_map.broken_rules[ours][theirs]
     imported = origin.graph.names[edge.target]
     our_layer, their_layer = layer_map.layers[ours].pattern, layer_map.layers[theirs].pattern
-    relation = "the higher layer" if rule == "LAY001" else "its independent sibling"
+    relation = "the higher layer" if rule == "LAY001" else "the independent sibling"
+    what = f"{relation} `{their_layer}`" if imported == their_layer else f"`{imported}` of {relation} `{their_layer}`"
     importer = f"layer `{our_layer}`"
     if edge.importer not in layer_map.of:
         importer = f"`{origin.graph.names[edge.importer]}`, which {importer} reaches,"
@@ -118,7 +119,7 @@ def _report(layer_map: LayerMap, edge: Edge, ours: int, theirs: int, origin: Ori
         edge,
         rule=rule,
         subject=f"{layer_map.contract.name}: {imported}",
-        message=f"{importer} imports `{imported}` of {relation} `{their_layer}`",
+        message=f"{importer} imports {what}",
         hint=_HINTS[rule],
         chain=origin.chain,
     )

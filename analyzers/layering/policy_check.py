@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from analyzers.globs import matcher
+from analyzers.layering.coupling import PYTHON_SUFFIXES
 from analyzers.layering.layers import layers_of, split_level
 from analyzers.layering.modules import Modules, pattern_matcher
-from analyzers.layering.policy import ForbiddenContract, LayeringPolicy, LayersContract, ProtectedContract
+from analyzers.layering.policy import (
+    CouplingPattern,
+    ForbiddenContract,
+    LayeringPolicy,
+    LayersContract,
+    ProtectedContract,
+)
 
 
 class PolicyProblem(NamedTuple):
@@ -22,9 +30,20 @@ class PolicyProblem(NamedTuple):
     """What was probably meant; empty where nothing is near."""
 
 
-def check_policy(policy: LayeringPolicy, modules: Modules) -> list[PolicyProblem]:
-    """Everything about the contracts that would make them look at nothing, or at something else than they say."""
-    return list(_Checker(modules).problems(policy))
+def check_policy(policy: LayeringPolicy, modules: Modules, paths: Iterable[str]) -> list[PolicyProblem]:
+    """Everything about the policy that would make it look at nothing, or at something else than it says.
+
+    Args:
+        policy: the settings.
+        modules: the modules of the tree.
+        paths: every file of the tree, whether a module or not.
+    """
+    problems = [*_Checker(modules).problems(policy)]
+    if policy.coupling:
+        paths = list(paths)
+        for index, pattern in enumerate(policy.coupling):
+            problems += _unwatching(f"layering.coupling[{index}]", pattern, paths)
+    return problems
 
 
 class _Checker:
@@ -97,6 +116,9 @@ class _Checker:
     def _nearest(self, pattern: str, prefix: str) -> str:
         from difflib import get_close_matches
 
+        elsewhere = [n for n in self._names if n.startswith(prefix) and n.endswith(f".{pattern}")]
+        if elsewhere:
+            return min(elsewhere, key=lambda name: (name.count("."), name)).removeprefix(prefix)
         depth = (prefix + pattern).count(".")
         same_depth = [
             name.removeprefix(prefix) for name in self._names if name.startswith(prefix) and name.count(".") == depth
@@ -105,6 +127,36 @@ class _Checker:
 
 
 def _repeated_names(key: str, names: Sequence[str]) -> Iterator[PolicyProblem]:
-    for name, count in Counter(names).items():
-        if count > 1:
-            yield PolicyProblem(key, name, f"{count} contracts have this name; findings could not be told apart")
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            message = "another contract has this name; findings could not be told apart"
+            yield PolicyProblem(f"{key}[{index}].name", name, message)
+
+
+def _unwatching(key: str, pattern: CouplingPattern, paths: Sequence[str]) -> Iterator[PolicyProblem]:
+    """Complain of a coupling pattern that counts in no file of the tree, if it names files or owners."""
+    if not pattern.model_fields_set & {"files", "owners"}:
+        return
+    selected, owned = matcher(pattern.files), matcher(pattern.owners)
+    files = [path for path in paths if selected(path)]
+    readable = [path for path in files if pattern.scope == "text" or path.endswith(PYTHON_SUFFIXES)]
+    told = ", ".join(pattern.files)
+    if not files:
+        yield PolicyProblem(f"{key}.files", told, "no file matches", _nearest_glob(pattern.files, paths))
+    elif not readable:
+        message = f'no Python file matches, and only those have {pattern.scope}; `scope` may be "text"'
+        yield PolicyProblem(f"{key}.files", told, message)
+    elif all(map(owned, readable)):
+        yield PolicyProblem(f"{key}.owners", ", ".join(pattern.owners), "owns every file that the pattern looks at")
+
+
+def _nearest_glob(globs: Sequence[str], paths: Sequence[str]) -> str:
+    """The first of the globs with its folders put right; empty where nothing is near."""
+    from difflib import get_close_matches
+
+    glob = globs[0] if globs else ""
+    parts = glob.strip("/").split("/")
+    literal = next((index for index, part in enumerate(parts) if "*" in part or "?" in part or "[" in part), len(parts))
+    heads = {"/".join(path.split("/")[:literal]) for path in paths}
+    near = get_close_matches("/".join(parts[:literal]), sorted(heads), 1) if literal else []
+    return "/".join([*near, *parts[literal:]]) if near else ""

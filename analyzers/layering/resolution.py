@@ -77,6 +77,11 @@ class FolderResolver(dict[tuple[int, int], "Origins"]):
         self._resolver = resolver
         self._folder = folder
 
+    def in_tree(self, module: str) -> bool:
+        """Whether an absolute import of the module leads into the tree."""
+        names = self[0, 0][module]
+        return names.held or names.nearest is not None
+
     def __missing__(self, standing: tuple[int, int]) -> Origins:
         level, lazy = standing
         near = self._resolver.relative(self._folder, level or 1) if level or lazy else ()
@@ -114,11 +119,9 @@ class Names(dict[str, Target]):
         nearest = () if origins.lazy else (path.nearest(module) for path in origins.paths)
         self.nearest = next((number for number in nearest if number is not None), None)
         """The package that stands for what is not found. It runs already if the importer lies below it too."""
-        self.matter = (
-            self.nearest is not None
-            or any(path.holds(module) for path in origins.paths)
-            or origins.externals.may_name(module)
-        )
+        self.held = any(path.holds(module) for path in origins.paths)
+        """Whether the tree has such a module, or a folder of its name."""
+        self.matter = self.nearest is not None or self.held or origins.externals.may_name(module)
         """Whether any name may lead anywhere."""
 
     def __missing__(self, name: str) -> Target:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from analyzers.finding import Rule
 
+_DYNAMIC = (
+    "\n\nA call of `import_module`, `__import__`, `pytest.importorskip` or `pkgutil.resolve_name` counts, also under"
+    " another name, if its argument is a literal or a variable that the file binds once, at module level, to a literal."
+    " If the argument is computed, the strings of the module-level tables count that the function around the call, or"
+    " one of this file that calls that function, makes use of; so do the tables of a `LazyModule` and of `lazy_loader`."
+    " Names that are put together from pieces, local tables, tables of another file, and `exec` are not seen."
+)
+"""What is seen of imports that are no statements."""
+
 _CONTRACTS = (
     Rule(
         code="LAY001",
         name="layer-order",
         what="Reports an import by which a layer reaches one above it, directly or through modules that belong to no"
-        " layer of the contract; then it is reported once, where the way enters the higher layer. Imports inside functions, in `try`, by `importlib.import_module` and from lazy"
-        " import tables count; those under `if TYPE_CHECKING:` count where `type-checking-imports` is set.",
+        " layer of the contract; then it is reported once, where the way enters the higher layer. Imports inside"
+        " functions and in `try` count; those under `if TYPE_CHECKING:` count where `type-checking-imports` is set."
+        + _DYNAMIC,
         why="A layer that knows what stands above it cannot be used, tested or understood without it. One such import"
         " is a shortcut; a hundred of them turn two layers into one that nobody can take apart.",
         bad='```toml\n[[tool.gates.layering.layers]]\nname = "app"\norder = ["cli", "engine", "kernels"]\n```\n\n'
@@ -41,7 +51,7 @@ _CONTRACTS = (
         what="Reports an import by which a module of `from` reaches one of `to`: a module of the tree or any other"
         " distribution, such as `torch`. With `indirect` (the default) the whole chain counts, including the packages"
         " that run because something below them is imported. The finding stands where the chain leaves the modules"
-        " of `from`.",
+        " of `from`." + _DYNAMIC,
         why="A promise such as `the command line starts without Torch` holds only if no chain of imports breaks it,"
         " and nobody sees such a chain by reading one file.",
         bad='```toml\n[[tool.gates.layering.forbidden]]\nname = "light-cli"\nfrom = ["cli"]\nto = ["torch"]\n```\n\n'
@@ -126,7 +136,8 @@ _SHAPE = (
         code="LAY203",
         name="private-access",
         what="Reports `owner._name`, and `from owner import _name`, in a file that does not define `_name` itself."
-        " `self`, `cls` and names with two underscores on both sides do not count.",
+        " `self`, `cls` and names with two underscores on both sides do not count. Nor do private names of modules"
+        " outside of the tree and of what is imported from them (`torch._dynamo`): nobody here can make those public.",
         why="The underscore is a promise that a name may change without notice. Who uses it from outside turns an"
         " inner detail into an interface that nobody tests.",
         bad="```python\npool = engine._block_pool\npool._free.append(block)\n```",

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from analyzers.finding import Finding
 from analyzers.layering.policy import ShapePolicy
 from analyzers.python.facts import PythonFacts
 
 
-def check_shape(policy: ShapePolicy, path: str, facts: PythonFacts) -> Iterator[Finding]:
-    """Report what one file has too much of, and its private accesses where the policy asks for them."""
+def check_shape(
+    policy: ShapePolicy, path: str, facts: PythonFacts, in_tree: Callable[[str], bool]
+) -> Iterator[Finding]:
+    """Report what one file has too much of, and its private accesses where the policy asks for them.
+
+    Args:
+        policy: the budgets.
+        path: the file.
+        facts: what it says.
+        in_tree: whether an absolute import of a module leads into the tree. What is private to a module outside of
+            it, nobody here could make public.
+    """
     if policy.max_function_lines is not None:
         yield from _long_functions(policy.max_function_lines, path, facts)
     if policy.max_file_lines is not None and facts.lines > policy.max_file_lines:
@@ -26,7 +36,7 @@ def check_shape(policy: ShapePolicy, path: str, facts: PythonFacts) -> Iterator[
             amount=facts.lines,
         )
     if policy.private_access:
-        yield from _private_accesses(path, facts)
+        yield from _private_accesses(path, facts, in_tree)
 
 
 def _long_functions(budget: int, path: str, facts: PythonFacts) -> Iterator[Finding]:
@@ -46,8 +56,10 @@ def _long_functions(budget: int, path: str, facts: PythonFacts) -> Iterator[Find
             )
 
 
-def _private_accesses(path: str, facts: PythonFacts) -> Iterator[Finding]:
+def _private_accesses(path: str, facts: PythonFacts, in_tree: Callable[[str], bool]) -> Iterator[Finding]:
     for access in facts.private:
+        if access.origin and not in_tree(access.origin):
+            continue
         yield Finding(
             rule="LAY203",
             path=path,

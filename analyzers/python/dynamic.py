@@ -5,52 +5,89 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import NamedTuple
 
 from analyzers.python.blocks import Blocks
 from analyzers.python.facts import Import, ImportFlag
 from analyzers.python.imports import Statement
-from analyzers.python.lexer import Lexed, Span
+from analyzers.python.lexer import Lexed
 from analyzers.python.literals import IDENTIFIER
+from analyzers.python.tables import constants, strings, table_entries
 
-_ALIAS = re.compile(rf"(?<!{IDENTIFIER})(importlib|import_module)[ \t]+as[ \t]+({IDENTIFIER}+)")
+_FUNCTIONS = {
+    "import_module": "importlib",
+    "__import__": "builtins",
+    "importorskip": "pytest",
+    "resolve_name": "pkgutil",
+}
+"""What imports a module by its name, and where it comes from."""
+_TAKEN = re.compile(rf"({IDENTIFIER}+)(?:[ \t]+as[ \t]+({IDENTIFIER}+))?")
+_REBOUND = re.compile(
+    rf"(?<![^\n;])[ \t]*({IDENTIFIER}+)[ \t]*=[ \t]*((?:{IDENTIFIER}+[ \t]*\.[ \t]*)?{IDENTIFIER}+)[ \t]*(?![^\n;])"
+)
 _LAZY_MODULE = re.compile(r"LazyModule(?<!class LazyModule)(?<!class _LazyModule)[ \t]*\(")
+_ATTACH = re.compile(r"\battach(?:_stub)?[ \t]*\(")
 _BRACKET = re.compile(r"[()\[\]{}\n]")
-_MODULE = re.compile(r"(\.*)([^\W\d]\w*(?:\.[^\W\d]\w*)*|(?<=\.))(?::([^\W\d]\w*))?")
+_MODULE = re.compile(r"(\.*)([^\W\d]\w*(?:\.[^\W\d]\w*)*|(?<=\.))(?::([^\W\d]\w*)(?:\.[^\W\d]\w*)*)?")
 """A module as a string names it: leading dots, dotted name, and the attribute after a colon."""
 
 Target = tuple[str, list[str], int]
 """Module, names and level, as an `Import` has them."""
 
 
-def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> Iterator[Import]:
-    """The calls of `import_module` and `__import__` with a literal name, flagged DYNAMIC, and, where the file has
-    a mechanism for lazy imports, the entries of its module-level tables, flagged LAZY.
+class _Call(NamedTuple):
+    """A call of something that imports a module by its name."""
 
-    A mechanism is a module-level `__getattr__`, a call of something named `...LazyModule`, `lazy_loader`, or an
-    import whose name is computed. An entry is any string in a dict, list, tuple or set, or in a subscript, that
-    reads as a dotted name or as "module:attribute"; leading dots give its level. It stands for an import only
-    where it resolves, and one of level 0 may name a module beside the file (`"configuration_llama"`) or an
-    absolute one (`"vllm.config"`): the resolver tries both, the nearer first. Tables come from `ast`; a file that
-    it does not take has none.
+    start: int
+    function: str
+    node: ast.Call
+
+    @property
+    def module(self) -> ast.expr | None:
+        """The argument that says which."""
+        return _argument(self.node, 0, "modname" if self.function == "importorskip" else "name")
+
+
+def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> Iterator[Import]:
+    """The calls that import a module by a name that can be read, flagged DYNAMIC, and the entries of the tables that
+    other such calls take names from, flagged LAZY.
+
+    The calls are those of `import_module`, `__import__`, `pytest.importorskip` and `pkgutil.resolve_name`, also under
+    another name; a name can be read that is a literal, or a variable that the file binds once, at module level, to
+    one. Something called `...LazyModule` and what `lazy_loader` attaches takes names from tables as well.
+
+    An entry is any string in a dict, list, tuple or set, or in a subscript, that reads as a dotted name or as
+    "module:attribute"; leading dots give its level. It stands for an import only where it resolves, and one of level
+    0 may name a module beside the file (`"configuration_llama"`) or an absolute one (`"vllm.config"`): the resolver
+    tries both, the nearer first. Tables come from `ast`; a file that it does not take has none.
     """
-    lazy = (
-        any(symbol.name == "__getattr__" for symbol in blocks.symbols)
-        or "lazy_loader" in lexed.code
-        or _LAZY_MODULE.search(lexed.code) is not None
-    )
-    for start, end in _calls(lexed, statements):
-        targets = _targets(lexed.text[start:end])
-        lazy = lazy or targets is None
+    calls = list(_calls(lexed, statements))
+    lazy = [match.start() for match in _LAZY_MODULE.finditer(lexed.code)]
+    if "lazy_loader" in lexed.code:
+        lazy += (match.start() for match in _ATTACH.finditer(lexed.code))
+    computed = any(_targets(call, {}) is None for call in calls)
+    module = _parse(lexed.text) if lazy or computed else None
+    known = constants(module) if computed and isinstance(module, ast.Module) else {}
+    for call in calls:
+        targets = _targets(call, known)
+        if targets is None:
+            lazy.append(call.start)
+        literal = isinstance(call.module, ast.Constant)
+        at = lexed.code.find('"', call.start) if literal else call.start
         for target in targets or ():
-            yield _record(lexed, blocks, lexed.code.find('"', start), target, ImportFlag.DYNAMIC)
-    if lazy:
-        tree = _parse(lexed.text)
-        for node, text in _table_entries(tree) if isinstance(tree, ast.Module) else ():
+            yield _record(lexed, blocks, at, target, ImportFlag.DYNAMIC)
+    if lazy and isinstance(module, ast.Module):
+        lines = frozenset(lexed.position(offset)[0] for offset in lazy)
+        offset_of = _offsets(lexed)
+        for node, text in table_entries(module, lines):
             if match := _MODULE.fullmatch(text):
-                dots, module, name = match.groups("")
-                target = (module, [name] if name else [], len(dots))
-                yield _record(lexed, blocks, _offset(lexed, node), target, ImportFlag.LAZY)
+                dots, name, attribute = match.groups("")
+                target = (name, [attribute] if attribute else [], len(dots))
+                yield _record(lexed, blocks, offset_of(node), target, ImportFlag.LAZY)
 
 
 def _record(lexed: Lexed, blocks: Blocks, offset: int, target: Target, flag: ImportFlag) -> Import:
@@ -58,11 +95,20 @@ def _record(lexed: Lexed, blocks: Blocks, offset: int, target: Target, flag: Imp
     return Import(*target, *lexed.position(offset), blocks.symbol_at(offset), flags)
 
 
-def _offset(lexed: Lexed, node: ast.expr) -> int:
-    """Where a node starts; `ast` counts its column in bytes of UTF-8."""
-    start = lexed.line_start(node.lineno)
-    head = lexed.text[start : start + node.col_offset].encode()[: node.col_offset]
-    return start + len(head.decode(errors="ignore"))
+def _offsets(lexed: Lexed) -> Callable[[ast.expr], int]:
+    """A function that says where a node starts; `ast` counts its column in bytes of UTF-8."""
+
+    @cache
+    def bytes_before(line: int) -> Sequence[int]:
+        """How many bytes of a line stand before each of its characters."""
+        start = lexed.line_start(line)
+        end = lexed.text.find("\n", start)
+        text = lexed.text[start : end if end >= 0 else None]
+        if text.isascii():
+            return range(len(text) + 1)
+        return list(accumulate((len(character.encode()) for character in text), initial=0))
+
+    return lambda node: lexed.line_start(node.lineno) + bisect_left(bytes_before(node.lineno), node.col_offset)
 
 
 def _parse(text: str, mode: str = "exec") -> ast.AST | None:
@@ -74,21 +120,36 @@ def _parse(text: str, mode: str = "exec") -> ast.AST | None:
             return None
 
 
-def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[Span]:
-    """The calls of `import_module` and `__import__`, without those among the arguments of another."""
+def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[_Call]:
+    """The calls that import by name, without those among the arguments of another."""
     code = lexed.code
-    if "import_module" not in code and "__import__" not in code:
+    if not any(function in code for function in _FUNCTIONS):
         return
-    modules, functions = {"importlib"}, {"import_module", "__import__"}
-    for statement in statements:
-        for name, alias in _ALIAS.findall(code, statement.start, statement.end):
-            (modules if name == "importlib" else functions).add(alias)
-    owned = rf"(?:{'|'.join(modules)})[ \t]*\.[ \t]*import_module|builtins\.__import__"
-    called = re.compile(rf"(?<![\w.])(?<!def )(?:{owned}|{'|'.join(functions)})[ \t]*\(")
+    names = _names(code, statements)
+    spelled = "|".join(sorted((re.escape(name).replace(r"\.", r"[ \t]*\.[ \t]*") for name in names), key=len)[::-1])
+    called = re.compile(rf"(?<![\w.])(?<!def )({spelled})[ \t]*\(")
     end = 0
     while call := called.search(code, end):
         end = _call_end(code, call.end())
-        yield call.start(), end
+        tree = _parse(lexed.text[call.start() : end], "eval")
+        if isinstance(tree, ast.Expression) and isinstance(tree.body, ast.Call):
+            yield _Call(call.start(), names["".join(call[1].split())], tree.body)
+
+
+def _names(code: str, statements: list[Statement]) -> dict[str, str]:
+    """What a file calls the functions that import by name: `il.import_module` -> `import_module`."""
+    names = {"import_module": "import_module", "__import__": "__import__"}
+    names |= {f"{module}.{function}": function for function, module in _FUNCTIONS.items()}
+    for statement in statements:
+        for taken, alias in _TAKEN.findall(code, statement.names, statement.end):
+            if _FUNCTIONS.get(taken) == statement.origin:
+                names[alias or taken] = taken
+            elif alias and not statement.origin:
+                names |= {f"{alias}.{function}": function for function, module in _FUNCTIONS.items() if module == taken}
+    for name, bound in _REBOUND.findall(code):
+        if function := names.get("".join(bound.split())):
+            names[name] = function
+    return names
 
 
 def _call_end(code: str, start: int) -> int:
@@ -103,17 +164,32 @@ def _call_end(code: str, start: int) -> int:
     return len(code)
 
 
-def _targets(source: str) -> list[Target] | None:
-    """What one call imports; None where that is computed."""
-    tree = _parse(source, "eval")
-    if not isinstance(tree, ast.Expression) or not isinstance(tree.body, ast.Call):
+def _targets(call: _Call, known: Mapping[str, str]) -> list[Target] | None:
+    """What one call imports, given what some variables are; None where that is computed."""
+    match call.module:
+        case ast.Constant(value=str(text)):
+            pass
+        case ast.Name(id=name) if name in known:
+            text = known[name]
+        case _:
+            return None
+    match = _MODULE.fullmatch(text)
+    if not match:
         return []
-    call = tree.body
-    literal = _module_name(_argument(call, 0, "name"))
-    if literal is None:
-        return None
-    dunder = "__import__" in ast.unparse(call.func)
-    return _dunder_import(call, *literal) if dunder else _import_module(call, *literal)
+    dots, module, attribute = match.groups("")
+    if call.function == "resolve_name" and not dots:
+        package, _, last = module.rpartition(".")
+        return [(module, [attribute], 0)] if attribute else [(package or module, [last] if package else [], 0)]
+    if attribute:
+        return []
+    match call.function:
+        case "import_module":
+            return _import_module(call.node, module, len(dots))
+        case "__import__" if not dots:
+            return _dunder_import(call.node, module)
+        case "importorskip" if not dots:
+            return [(module, [], 0)]
+    return []
 
 
 def _argument(call: ast.Call, index: int, name: str) -> ast.expr | None:
@@ -121,15 +197,6 @@ def _argument(call: ast.Call, index: int, name: str) -> ast.expr | None:
         if keyword.arg == name:
             return keyword.value
     return call.args[index] if index < len(call.args) else None
-
-
-def _module_name(node: ast.expr | None) -> tuple[str, int] | None:
-    """The dotted name and the number of leading dots of a literal module name."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        match = _MODULE.fullmatch(node.value)
-        if match and match[3] is None:
-            return match[2], len(match[1])
-    return None
 
 
 def _import_module(call: ast.Call, module: str, level: int) -> list[Target] | None:
@@ -146,58 +213,8 @@ def _import_module(call: ast.Call, module: str, level: int) -> list[Target] | No
     return None
 
 
-def _dunder_import(call: ast.Call, module: str, dots: int) -> list[Target]:
-    """`__import__(name, globals, locals, fromlist, level)`, which takes no leading dots."""
-    if dots:
-        return []
+def _dunder_import(call: ast.Call, module: str) -> list[Target]:
+    """`__import__(name, globals, locals, fromlist, level)`."""
     level = _argument(call, 4, "level")
     depth = level.value if isinstance(level, ast.Constant) and isinstance(level.value, int) else 0
-    return [(module, [name for _, name in _strings(_argument(call, 3, "fromlist"))], depth)]
-
-
-Text = tuple[ast.Constant, str]
-"""A string literal and its value."""
-
-
-def _table_entries(module: ast.Module) -> Iterator[Text]:
-    """The strings of every table that a module's statements build, also under `if`, `try` and the like."""
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        statement = waiting.pop()
-        match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                continue
-            case ast.Assign(targets=targets, value=value):
-                yield from _strings(*targets, value)
-            case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
-                yield from _strings(target, value)
-            case ast.Expr(value=value):
-                yield from _strings(value)
-        for field in ("body", "orelse", "finalbody", "handlers"):
-            waiting += getattr(statement, field, ())
-
-
-def _strings(*nodes: ast.expr | None) -> Iterator[Text]:
-    """The strings that containers in the expressions hold, and those that subscripts in them name."""
-    waiting = list(nodes)
-    while waiting:
-        held: list[ast.expr | None] = []
-        match waiting.pop():
-            case ast.Dict(keys=keys, values=values):
-                held = [*keys, *values]
-            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-                held = [*elements]
-            case ast.Subscript(value=value, slice=key):
-                held = [key]
-                waiting.append(value)
-            case ast.Call(func=function, args=arguments, keywords=keywords):
-                waiting += (function, *arguments, *(keyword.value for keyword in keywords))
-            case ast.Attribute(value=value) | ast.Starred(value=value):
-                waiting.append(value)
-            case ast.BinOp(left=left, right=right):
-                waiting += (left, right)
-        for node in held:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node, node.value
-            else:
-                waiting.append(node)
+    return [(module, [name for _, name in strings(_argument(call, 3, "fromlist"))], depth)]

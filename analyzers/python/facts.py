@@ -62,6 +62,8 @@ class PrivateAccess(NamedTuple):
     line: int
     column: int
     symbol: int
+    origin: str
+    """The absolute module that the owner is, or that it is an attribute of a name from; empty where it is neither."""
 
 
 _KINDS = {"f": "function", "c": "class"}

@@ -13,7 +13,7 @@ from analyzers.python.literals import IDENTIFIER, normal
 
 _KEYWORD = re.compile(rf"import(?<!{IDENTIFIER}import)(?!{IDENTIFIER})")
 _STATEMENT_END = re.compile(r"[;\n]|\Z")
-_NAME = re.compile(rf"({IDENTIFIER}+(?:[ \t]*\.[ \t]*{IDENTIFIER}+)*+|\*)(?:[ \t]+as[ \t]+{IDENTIFIER}+)?")
+_NAME = re.compile(rf"({IDENTIFIER}+(?:[ \t]*\.[ \t]*{IDENTIFIER}+)*+|\*)(?:[ \t]+as[ \t]+({IDENTIFIER}+))?")
 
 
 class Statement(NamedTuple):
@@ -49,6 +49,17 @@ def imported_names(code: str, statement: Statement) -> Iterator[tuple[str, int]]
     """Each name that a statement lists, without blanks, and its offset."""
     for match in _NAME.finditer(code, statement.names, statement.end):
         yield normal("".join(match[1].split())), match.start()
+
+
+def bound_names(code: str, statement: Statement) -> Iterator[tuple[str, str]]:
+    """Each name that a statement binds, and the module that it is or is taken from: `a` and "a" of `import a.b`."""
+    for match in _NAME.finditer(code, statement.names, statement.end):
+        name, alias = normal("".join(match[1].split())), normal(match[2] or "")
+        if statement.origin:
+            yield alias or name, statement.origin
+        else:
+            top = name.partition(".")[0]
+            yield alias or top, name if alias else top
 
 
 def static_imports(lexed: Lexed, blocks: Blocks, statements: Iterable[Statement]) -> Iterator[Import]:

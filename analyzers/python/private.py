@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 from string import ascii_letters, digits
 
 from analyzers.python.blocks import Blocks
 from analyzers.python.facts import PrivateAccess
-from analyzers.python.imports import Statement, imported_names
+from analyzers.python.imports import Statement, bound_names, imported_names
 from analyzers.python.lexer import Lexed
 from analyzers.python.literals import IDENTIFIER, normal, read_template
 
@@ -32,9 +32,10 @@ _NAME = rf"_{IDENTIFIER}*"
 _BLANK = r"[ \t]"
 _SELF = r"(?:self|cls|mcs)"
 _ACCESS = re.compile(rf"\.(?<!(?<![\w.])self\.)(?<!(?<![\w.])cls\.){_BLANK}*({_NAME})")
-_SELF_OWNER = re.compile(rf"{_SELF}(?:\.__class__)?|super\(\w*\)|type\({_SELF}\)")
+_SELF_OWNER = re.compile(rf"{_SELF}(?:\.__class__)?|__class__|super\(\w*\)|type\({_SELF}\)")
 _PRIVATE_WORD = re.compile(rf"_(?<!{IDENTIFIER}_)")
 _WORD = re.compile(IDENTIFIER)
+_DOTTED = re.compile(rf"(?:{IDENTIFIER}|\.)+")
 _WORD_OR_DOT = re.compile(rf"{IDENTIFIER}|\.")
 _BLANKS = " \t"
 _ANNOTATION = re.compile(rf"{_BLANK}*:(?!=)")
@@ -50,7 +51,7 @@ def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) 
     what a call or subscript holds left out unless it is a single word: `make()`, `layers[0]`.
     """
     found = [
-        PrivateAccess(statement.origin, name, *lexed.position(at), blocks.symbol_at(at))
+        PrivateAccess(statement.origin, name, *lexed.position(at), blocks.symbol_at(at), _absolute(statement.origin))
         for statement in statements
         if statement.origin.strip(".") and _PRIVATE_WORD.search(lexed.code, statement.names, statement.end)
         for name, at in imported_names(lexed.code, statement)
@@ -64,14 +65,44 @@ def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) 
             continue
         owner = _owner(code, use.start())
         if owner and not _SELF_OWNER.fullmatch(owner):
-            found.append(PrivateAccess(owner, name, *lexed.position(at), blocks.symbol_at(at)))
+            found.append(PrivateAccess(owner, name, *lexed.position(at), blocks.symbol_at(at), ""))
     if not found:
         return []
     own = {symbol.name.rpartition(".")[2] for symbol in blocks.symbols}
     names = {access.name for access in found}
     padded = "\n" + code
     foreign = {name for name in names if name not in own and not _is_set(padded, name)}
-    return sorted((access for access in found if access.name in foreign), key=lambda access: access[2:4])
+    origins = _origins(lexed.code, statements)
+    return sorted(
+        (
+            access if access.origin else access._replace(origin=_origin(access.owner, origins))
+            for access in found
+            if access.name in foreign
+        ),
+        key=lambda access: access[2:4],
+    )
+
+
+def _origins(code: str, statements: list[Statement]) -> dict[str, str]:
+    """The absolute module that each imported name is or is taken from; empty where statements disagree."""
+    origins: dict[str, str] = {}
+    for statement in statements:
+        for name, module in bound_names(code, statement):
+            module = _absolute(module)
+            known = origins.setdefault(name, module)
+            if known.partition(".")[0] != module.partition(".")[0]:
+                origins[name] = ""
+    return origins
+
+
+def _origin(owner: str, origins: Mapping[str, str]) -> str:
+    """The module that an owner is, or is an attribute of a name from."""
+    return origins.get(owner.partition(".")[0], "") if _DOTTED.fullmatch(owner) else ""
+
+
+def _absolute(module: str) -> str:
+    """The module, unless it is relative and so a part of the tree."""
+    return "" if module.startswith(".") else module
 
 
 def _is_private(name: str) -> bool:

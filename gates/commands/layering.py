@@ -23,7 +23,6 @@ from gates.commands.options import (
 from gates.commands.output import terminal_width, write
 from gates.commands.running import Request, execute
 from gates.commands.verbs import GateGroup
-from gates.debt import debt_of, take_over
 from gates.layering import GATE
 from gates.progress import terminal_progress
 from gates.run import baseline_file, open_cache
@@ -75,6 +74,8 @@ def import_baseline(root: Path | None, no_cache: bool, file: Path) -> int:
 
     Of each path and kind, as many of today's sites are accepted as FILE counts. Exit status 1 where there are more.
     """
+    from gates.debt import take_over
+
     loaded = settings_for(root)
     imported = take_over(loaded, file, open_cache(not no_cache), terminal_progress("reading"))
     save(baseline_file(loaded, GATE.name), imported.baseline)
@@ -87,6 +88,8 @@ def import_baseline(root: Path | None, no_cache: bool, file: Path) -> int:
 
 
 def _report(request: Request, loaded: Loaded, base: str | None) -> None:
+    from gates.debt import debt_of
+
     progress = terminal_progress("reading")
     debt = debt_of(loaded, request.sources(loaded.file.parent), base, open_cache(not request.no_cache), progress)
     if request.format_ == "terminal":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,7 +29,10 @@ def publish(report: Report, format_: str, outputs: Iterable[tuple[str, Path]]) -
 
 def terminal_width() -> int:
     """Of the terminal that is written to; a fixed one for a pipe, so that logs do not depend on who reads them."""
-    return shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or WIDTH
+    except OSError:
+        return WIDTH
 
 
 def write(file: Path, text: str) -> None:

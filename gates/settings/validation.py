@@ -48,6 +48,8 @@ def validate(table: dict[str, Any], codes: Collection[str] | None) -> Settings:
 
     Raises InvalidSettingsError with everything that is wrong.
     """
+    if unreadable := list(_null_characters(table)):
+        raise InvalidSettingsError(unreadable)
     try:
         settings = Settings.model_validate_json(
             json.dumps(table, default=str), strict=True, by_alias=True, by_name=False
@@ -62,6 +64,17 @@ def validate(table: dict[str, Any], codes: Collection[str] | None) -> Settings:
 def nearest(word: str, candidates: Collection[str]) -> str:
     """The candidate that was probably meant; empty when none is close."""
     return next(iter(get_close_matches(word, candidates, n=1)), "")
+
+
+def _null_characters(value: Any, key: Key = ()) -> Iterator[Complaint]:
+    """A complaint for each string, or name of a table, with a character that no path or name can hold."""
+    if isinstance(value, str) and "\0" in value:
+        yield Complaint(key, "must not hold a NUL character")
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for part, inner in items:
+        if isinstance(part, str) and "\0" in part:
+            yield Complaint(key, "a key must not hold a NUL character")
+        yield from _null_characters(inner, (*key, part))
 
 
 def _unknown_rules(settings: Settings, codes: Collection[str]) -> Iterator[Complaint]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.globs import matcher
+from analyzers.globs import matcher, unclosed_set
 
 
 def covers(pattern: list[str], path: list[str]) -> bool:
@@ -73,3 +73,13 @@ def test_what_the_rules_say_of_the_corners(pattern: str, path: str, expected: bo
 
 def test_no_patterns_cover_nothing() -> None:
     assert not matcher([])("a")
+
+
+@pytest.mark.parametrize("pattern", ["[ab", "a/[", "[]", "[!]", "[a/b]", "a]/[b"])
+def test_a_set_that_is_not_closed_is_seen(pattern: str) -> None:
+    assert unclosed_set(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["[ab]", "[]]", "[!]]", "[[]", "a]", "*/[!a]?", ""])
+def test_a_set_that_is_closed_passes(pattern: str) -> None:
+    assert not unclosed_set(pattern)

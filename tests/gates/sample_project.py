@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -45,3 +46,16 @@ def commit(root: Path, message: str, *, init: bool = False) -> None:
     subprocess.run(("git", "add", "-A"), cwd=root, check=True)
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.invalid")
     subprocess.run(("git", *identity, "commit", "-q", "-m", message), cwd=root, check=True)
+
+
+def rules_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [finding["rule"] for finding in json.loads(done.stdout)["findings"]]
+
+
+def break_layers(project: Path) -> None:
+    write(project, {"app/core.py": UPWARD})
+
+
+def waiver(rule: str, scope: str, expires: str) -> str:
+    signed = 'owner = "ana"\nreason = "next release"'
+    return f'[[waivers]]\nrule = "{rule}"\nscope = "{scope}"\n{signed}\nexpires = {expires}\n\n'

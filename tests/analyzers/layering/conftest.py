@@ -29,7 +29,7 @@ def analyse_tree() -> Analyse:
         policy = LayeringPolicy.model_validate(settings)
         facts = read_tree(files)
         modules = Modules(facts)
-        assert check_policy(policy, modules) == []
+        assert check_policy(policy, modules, files) == []
         extractor = CouplingExtractor.of(policy.coupling)
         coupling = {
             path: extractor.extract(Source(path, files[path])) for path in observed_files(policy.coupling, files)

@@ -144,6 +144,35 @@ def test_every_way_to_say_import_is_seen(analyse_tree: Any) -> None:
     assert sorted(finding.line for finding in findings) == [1, 2, 3, 5, 9, 10, 12]
 
 
+def test_a_table_of_names_is_no_import(analyse_tree: Any) -> None:
+    text = (
+        '_NAMES = {"torch": "pytorch name", "triton": 1}\nFRAMEWORKS = {"pt": "torch"}\n\n\n'
+        "def __getattr__(n):\n    return _NAMES[n]\n"
+    )
+    assert analyse_tree({"pkg/__init__.py": text}, forbidden=forbid("pkg", "torch", "triton")) == []
+
+
+def test_the_trace_shows_the_line_of_its_finding(analyse_tree: Any) -> None:
+    files = {"cli.py": "import x\nimport x", "x.py": "import torch"}
+    findings = analyse_tree(files, forbidden=forbid("cli", "torch"))
+    assert {(finding.line, *finding.trace()) for finding in findings if finding.trace} == {
+        (1, "cli:1 -> x:1 -> torch"),
+        (2, "cli:2 -> x:1 -> torch"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("imported", "said"),
+    [
+        ("top", "layer `low` imports the higher layer `top`"),
+        ("top.a", "layer `low` imports `top.a` of the higher layer `top`"),
+    ],
+)
+def test_a_layer_that_is_one_module_is_named_once(imported: str, said: str, analyse_tree: Any) -> None:
+    files = {"top/__init__.py": "", "top/a.py": "", "low.py": f"import {imported}"}
+    assert [finding.message for finding in analyse_tree(files, layers=layers("top", "low"))] == [said]
+
+
 def test_package_cycles_show_one_way_round(analyse_tree: Any) -> None:
     files = {
         "app/__init__.py": "",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analyzers.finding import identify
 from analyzers.layering import coupling
-from analyzers.layering.coupling import CouplingExtractor, Match, PatternTimeoutError, counts, observed_files
+from analyzers.layering.coupling import CouplingExtractor, Match, PatternTimeoutError, observed_files
 from analyzers.layering.policy import CouplingPattern
 from analyzers.python.lexer import lex
 from analyzers.source import Source
@@ -147,10 +147,3 @@ def test_every_site_is_its_own_finding(analyse_tree: Any) -> None:
     findings = list(identify(analyse_tree({"a.py": text}, coupling=[{"kind": "f", "pattern": "llama"}])))
     assert [finding.symbol for finding in findings] == ["", "", "A.f", "A"]
     assert len({finding.fingerprint for finding in findings}) == 4
-
-
-def test_counts_have_the_shape_that_projects_keep(analyse_tree: Any) -> None:
-    files = {"a.py": "llama; gemma; cuda", "b.py": "cuda; cuda", "c.py": ""}
-    patterns = [{"kind": "family", "pattern": "llama|gemma"}, {"kind": "platform", "pattern": "cuda"}]
-    found = counts(analyse_tree(files, coupling=patterns, shape={"max-file-lines": 1}))
-    assert found == {"a.py": {"family": 2, "platform": 1}, "b.py": {"platform": 2}}

@@ -55,8 +55,8 @@ FIXTURES: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, str]]] = {
     "LAY202": ({"shape": {"max-file-lines": 3}}, {"a.py": "a\nb\nc\nd\n"}, {"a.py": "a\nb\nc\n"}),
     "LAY203": (
         {"shape": {"private-access": True}},
-        {"a.py": "import b\nb._lock"},
-        {"a.py": "import b\nb.lock"},
+        {"a.py": "import b\nb._lock", "b.py": ""},
+        {"a.py": "import b\nb.lock", "b.py": ""},
     ),
     "LAY204": (
         {"shape": {"cycles": True}},

@@ -10,11 +10,15 @@ from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy
 from analyzers.layering.policy_check import check_policy
 
-PATHS = ["app/__init__.py", "app/cli.py", "app/engine/run.py", "app/kernels.py", "tools/x.py"]
+PATHS = ["docs/a.md", "app/__init__.py", "app/cli.py", "app/engine/run.py", "app/kernels.py", "tools/x.py"]
 
 
 def layers(*order: str, within: str = "app") -> dict[str, Any]:
     return {"layers": [{"name": "l", "order": order, "within": within}]}
+
+
+def coupling(**settings: Any) -> dict[str, Any]:
+    return {"coupling": [{"kind": "k", "pattern": "k", **settings}]}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +57,27 @@ def layers(*order: str, within: str = "app") -> dict[str, Any]:
         ),
         (
             {"acyclic": [{"name": "a", "within": "app"}, {"name": "a", "within": ""}]},
-            "layering.acyclic",
+            "layering.acyclic[1].name",
             "a",
             "",
         ),
+        (
+            {"forbidden": [{"name": "f", "from": ["run"], "to": ["torch"]}]},
+            "layering.forbidden[0].from[0]",
+            "run",
+            "app.engine.run",
+        ),
+        (layers("cli", "run"), "layering.layers[0].order[1]", "run", "engine.run"),
+        (coupling(files=["ap/**/*.py"]), "layering.coupling[0].files", "ap/**/*.py", "app/**/*.py"),
+        (coupling(files=["app/engin"]), "layering.coupling[0].files", "app/engin", "app/engine"),
+        (coupling(files=["zzzz/*.py", "*.rst"]), "layering.coupling[0].files", "zzzz/*.py, *.rst", ""),
+        (coupling(files=[]), "layering.coupling[0].files", "", ""),
+        (coupling(files=["docs"]), "layering.coupling[0].files", "docs", ""),
+        (coupling(files=["app"], owners=["app/**"]), "layering.coupling[0].owners", "app/**", ""),
     ],
 )
 def test_a_setting_that_cannot_be_meant(settings: dict[str, Any], key: str, value: str, nearest: str) -> None:
-    problems = check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS))
+    problems = check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS), PATHS)
     assert (problems[0].key, problems[0].value, problems[0].nearest) == (key, value, nearest)
     assert problems[0].message
 
@@ -74,7 +91,10 @@ def test_a_setting_that_cannot_be_meant(settings: dict[str, Any], key: str, valu
         {"forbidden": [{"name": "f", "from": ["*"], "to": ["torch.nn", "app"], "except": [["app.cli", "jax"]]}]},
         {"protected": [{"name": "p", "modules": ["triton", "app.kernels"], "importers": []}]},
         {"acyclic": [{"name": "a", "within": ""}]},
+        coupling(),
+        coupling(files=["docs"], scope="text"),
+        coupling(files=["app", "none"], owners=["app/cli.py"]),
     ],
 )
 def test_settings_that_fit_the_tree(settings: dict[str, Any]) -> None:
-    assert check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS)) == []
+    assert check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS), PATHS) == []

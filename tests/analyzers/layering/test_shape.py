@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 FUNCTIONS = """\
 def short():
     pass
@@ -48,8 +50,46 @@ def test_private_names_of_others_count_and_own_ones_do_not(analyse_tree: Any) ->
     text = (
         "from b import _hidden\nimport b\n_mine = 1\n\ndef f(self):\n    return b._lock, b._mine, self._x, b.__name__\n"
     )
-    findings = analyse_tree({"a.py": text}, shape={"private-access": True})
+    findings = analyse_tree({"a.py": text, "b.py": ""}, shape={"private-access": True})
     assert {(f.subject, f.symbol) for f in findings} == {("b._hidden", ""), ("b._lock", "f")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\ntorch._C",
+        "import torch.nn as nn\nnn.functional._x",
+        "from torch import _C",
+        "def f():\n    from torch import nn\n    return nn._x",
+        "import re\nre._parser",
+        "try:\n    import torch\nexcept ImportError:\n    from torch import nn as torch\ntorch._x",
+    ],
+)
+def test_private_names_of_modules_outside_of_the_tree_do_not_count(text: str, analyse_tree: Any) -> None:
+    assert analyse_tree({"a.py": text, "b.py": ""}, shape={"private-access": True}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import pkg\npkg._x",
+        "import pkg.mod as m\nm._x",
+        "from pkg import mod\nmod.part._x",
+        "from . import other\nother._x",
+        "from pkg.generated import thing\nthing._x",
+        "import torch\ntorch.load(x)._x",
+        "try:\n    from pkg import fast\nexcept ImportError:\n    import slow as fast\nfast._x",
+        "from pkg import _x",
+    ],
+)
+def test_private_names_of_the_tree_count(text: str, analyse_tree: Any) -> None:
+    files = {"pkg/__init__.py": "", "pkg/mod.py": "", "pkg/a.py": text}
+    assert [finding.rule for finding in analyse_tree(files, shape={"private-access": True})] == ["LAY203"]
+
+
+def test_the_class_around_is_no_other(analyse_tree: Any) -> None:
+    text = "class A:\n    def f(self):\n        return __class__._x, self.__class__._y\n"
+    assert analyse_tree({"a.py": text}, shape={"private-access": True}) == []
 
 
 def test_shape_is_watched_in_the_files_of_the_policy(analyse_tree: Any) -> None:

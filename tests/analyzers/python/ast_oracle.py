@@ -221,7 +221,7 @@ class _Walker(ast.NodeVisitor):
         owner = _described(node.value)
         if owner in ("self", "cls", "mcs"):
             self.defined.add(node.attr)
-        own = ("self", "cls", "mcs", "type(self)", "type(cls)", "type(mcs)", "super()", "")
+        own = ("self", "cls", "mcs", "type(self)", "type(cls)", "type(mcs)", "super()", "__class__", "")
         if _is_private(node.attr) and owner.removesuffix(".__class__") not in own:
             line, end = node.end_lineno or 0, node.end_col_offset or 0
             place = (0, 0) if self.template else self.place(line, end - len(node.attr.encode()))

@@ -43,6 +43,22 @@ CALLS = {
     "__import__('a', fromlist=('b',))": [("a", ["b"], 0)],
     "# importlib.import_module('a')": [],
     "'importlib.import_module(\"a\")'": [],
+    "f = importlib.import_module\nf('a')": [("a", [], 0)],
+    "from importlib import import_module as il; load = il\nload('a')": [("a", [], 0)],
+    "def g():\n  f = __import__\n  f('a')": [("a", [], 0)],
+    "f = other.import_module\nf('a')": [],
+    "M = 'a.b'\nimport_module(M)": [("a.b", [], 0)],
+    "M: Final = 'a'\ndef f(): return import_module(M)": [("a", [], 0)],
+    "M = 'a'\nM = 'b'\nimport_module(M)": [],
+    "M = 'a'\ndef f(M): return import_module(M)": [],
+    "M = 'a'\nfor M in x: import_module(M)": [],
+    "def f():\n  M = 'a'\n  import_module(M)": [],
+    "import pkgutil\npkgutil.resolve_name('a.b:C.d')": [("a.b", ["C"], 0)],
+    "from pkgutil import resolve_name as find\nfind('a.b')": [("a", ["b"], 0)],
+    "pkgutil.resolve_name('a')": [("a", [], 0)],
+    "from importlib.util import resolve_name\nresolve_name('a')": [],
+    "import pytest as pt\npt.importorskip('a.b', minversion='1')": [("a.b", [], 0)],
+    "from pytest import importorskip\nimportorskip(modname='a')": [("a", [], 0)],
     "self.import_module('a'); reimport_module('a')": [],
     "def import_module(name): pass": [],
     "f(importlib.import_module('a'), {'b': importlib.import_module('b')})": [("a", [], 0), ("b", [], 0)],
@@ -65,10 +81,14 @@ def test_call_stands_where_its_name_does() -> None:
 
 
 MECHANISMS = {
-    "module-level __getattr__": "def __getattr__(name): ...\n",
-    "lazy module": "sys.modules[__name__] = _LazyModule(__name__, __file__, TABLE)\n",
-    "lazy_loader": "import lazy_loader as lazy\n__getattr__, __dir__, __all__ = lazy.attach(__name__)\n",
-    "computed import": "def load(name): return importlib.import_module(name)\n",
+    "module-level __getattr__": "def __getattr__(name): return importlib.import_module(TABLE[name])\n",
+    "an argument": "def load(path): return __import__(path)\ndef __getattr__(name): return load(TABLE[name])\n",
+    "a method": "class R:\n  def load(self): return import_module(self.p)\nALL = [R(path) for path in TABLE.items()]\n",
+    "another table": "def __getattr__(n): return import_module(ALL[n])\nALL = dict(TABLE)\n",
+    "an updated table": "ALL = {}\nALL.update(TABLE)\ndef __getattr__(n): return import_module(ALL[n])\n",
+    "a loop": "for name in TABLE:\n  import_module(name)\n",
+    "lazy module": "sys.modules[__name__] = _LazyModule(__name__, globals()['__file__'], TABLE)\n",
+    "lazy_loader": "import lazy_loader as lazy\n__getattr__, __dir__, _ = lazy.attach(__name__, TABLE)\n",
 }
 
 
@@ -77,8 +97,23 @@ def test_mechanism_makes_tables_count(mechanism: str) -> None:
     assert tabled(f"TABLE = {{'a': 'b.c'}}\n{mechanism}") == [("a", [], 0), ("b.c", [], 0)]
 
 
+def test_tables_written_in_the_call_count() -> None:
+    assert tabled("import lazy_loader\nx = lazy_loader.attach(__name__, {'a'}, {'b': ['C']})\n") == [
+        ("a", [], 0),
+        ("b", [], 0),
+        ("C", [], 0),
+    ]
+    assert tabled("for name in ('a', 'b.c'):\n  import_module(name)\n") == [("a", [], 0), ("b.c", [], 0)]
+
+
 NO_MECHANISMS = {
     "none": "",
+    "a __getattr__ that imports nothing": "def __getattr__(name): return TABLE[name]\n",
+    "a computed import of something else": (
+        "NAMES = load()\ndef get(n): return import_module(NAMES[n])\ndef __getattr__(name): return TABLE[name]\n"
+    ),
+    "a lazy module of another table": "sys.modules[__name__] = _LazyModule(__name__, OTHER)\nprint(TABLE)\n",
+    "attach without lazy_loader": "attach(TABLE)\n",
     "a method": "class A:\n  def __getattr__(self, name): ...\n",
     "the definition of a lazy module": "class _LazyModule(ModuleType): ...\n",
     "a function of that name": "def import_module(name): ...\n",
@@ -111,16 +146,19 @@ TABLES = {
 
 @pytest.mark.parametrize(("table", "found"), TABLES.items())
 def test_entries_of_a_table(table: str, found: list[tuple[str, list[str], int]]) -> None:
-    assert tabled(f"def __getattr__(name): ...\n{table}\n") == found
+    assert tabled(f"def __getattr__(name): return import_module(T[name])\n{table}\n") == found
 
 
 def test_entry_stands_where_its_string_does() -> None:
-    rows = imports_of("def __getattr__(name): ...\né = {'ü': '.b'}\n", ImportFlag.LAZY)
+    rows = imports_of("def __getattr__(name): return import_module(é[name])\né = {'ü': '.b'}\n", ImportFlag.LAZY)
     assert [(row.line, row.column, row.symbol) for row in rows] == [(2, 6, -1), (2, 11, -1)]
 
 
 def test_facts_survive_json() -> None:
-    text = "import a\nclass A:\n  def f(self):\n    from . import b\n    x._y\ndef __getattr__(n): ...\nT = ['c']\n"
+    text = (
+        "import a\nclass A:\n  def f(self):\n    from . import b\n    x._y\n"
+        "def __getattr__(n): import_module(T)\nT = ['c']\n"
+    )
     facts = read_python(Source("module.py", text))
     read = PythonFacts(json.loads(json.dumps(facts.stored)))
     assert read.lines == 7

@@ -28,12 +28,12 @@ def debt_of(loaded: Loaded, sources: Sources, base: str | None, cache: FactCache
     The base is judged by today's settings, so that only the code makes a difference.
     """
     tree = sources.open(loaded.file.parent, cache)
-    context, facts = Context(loaded, tree), FactBase(tree, cache)
+    context, facts = Context(loaded, tree, past=sources.ref is not None), FactBase(tree, cache)
     findings = _findings(context, facts, sources, progress)
     before = None
     if base is not None:
         past = replace(sources, ref=base, staged=False, paths=()).open(loaded.file.parent, cache)
-        before = _findings(Context(loaded, past), FactBase(past, cache), sources, progress)
+        before = _findings(Context(loaded, past, past=True), FactBase(past, cache), sources, progress)
     inputs = GATE.inputs(context, facts)
     return measure_debt(inputs.policy, inputs.modules, inputs.facts, findings, before)
 

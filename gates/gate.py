@@ -21,6 +21,8 @@ class Context:
 
     loaded: Loaded
     tree: Tree
+    past: bool = False
+    """The tree may be older than the settings: that it lacks something they name is then no mistake."""
 
     @property
     def settings(self) -> Settings:

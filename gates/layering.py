@@ -40,7 +40,8 @@ class LayeringGate:
     def needs(self, context: Context) -> list[Need]:
         policy = self._policy(context)
         modules = _modules_of(context)
-        self._check(policy, modules, context)
+        if not context.past:
+            self._check(policy, modules, context)
         needs = [Need(PythonExtractor(), modules.paths)]
         if policy.coupling:
             watched = observed_files(policy.coupling, context.paths)

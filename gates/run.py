@@ -119,7 +119,7 @@ def run(
         UserError: the settings, the tree, a baseline or the syntax checker cannot be used.
     """
     started = time.perf_counter()
-    context = Context(loaded, sources.open(loaded.file.parent, cache))
+    context = Context(loaded, sources.open(loaded.file.parent, cache), past=sources.ref is not None)
     facts = FactBase(context.tree, cache)
     found = find(gates, context, facts, progress)
     results = tuple(_result(gate, found[gate.name], loaded, sources) for gate in gates)

@@ -99,6 +99,14 @@ def test_a_revision_is_judged_without_touching_the_working_tree(gates: Gates, pr
     assert (project / "app/core.py").read_text() == UPWARD
 
 
+def test_settings_may_name_what_a_revision_did_not_have_yet(gates: Gates, project: Path) -> None:
+    write(project, {"gates.toml": SETTINGS.replace('"app.core"', '"app.core", "app.base"'), "app/base.py": ""})
+
+    assert gates("check", "--ref", "HEAD").returncode == 0
+    assert gates("layering", "--report", "--base", "HEAD").returncode == 0
+    assert gates("check").returncode == 0
+
+
 def test_the_index_is_judged_as_it_would_be_committed(gates: Gates, project: Path) -> None:
     break_layers(project)
     assert gates("check", "--staged").returncode == 0

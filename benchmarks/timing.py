@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -100,11 +101,9 @@ def _descendants(root: int) -> Iterator[int]:
     while pending:
         pid = pending.pop()
         yield pid
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
+        with suppress(OSError):  # it may end while it is looked at
+            for children in Path(f"/proc/{pid}/task").glob("*/children"):
                 pending.extend(int(child) for child in children.read_text().split())
-            except OSError:
-                continue
 
 
 def _memory(pid: int) -> int:

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, Self
-
-import regex
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from analyzers.errors import UserError
 from analyzers.finding import Finding
@@ -17,6 +15,9 @@ from analyzers.globs import matcher
 from analyzers.layering.policy import CouplingPattern
 from analyzers.python.facts import PythonFacts
 from analyzers.source import Source
+
+if TYPE_CHECKING:
+    import regex
 
 Scope = Literal["code", "comments", "text"]
 
@@ -153,6 +154,8 @@ def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, 
 
 @cache
 def _compiled(pattern: str) -> regex.Pattern[str]:
+    import regex
+
     return regex.compile(pattern)
 
 

@@ -11,7 +11,6 @@ from analyzers.facts import FactBase, Progress
 from analyzers.finding import Finding
 from analyzers.layering.coupling import coupling_kind
 from analyzers.layering.debt import Debt, measure_debt
-from analyzers.trees.tree import Tree
 from gates.baseline.counts import Imported, import_counts, parse_counts
 from gates.baseline.entries import Baseline
 from gates.baseline.merge import merge
@@ -27,13 +26,13 @@ def debt_of(loaded: Loaded, sources: Sources, base: str | None, cache: FactCache
 
     The base is judged by today's settings, so that only the code makes a difference.
     """
-    tree = sources.open(loaded.file.parent, cache)
-    context, facts = Context(loaded, tree, past=sources.ref is not None), FactBase(tree, cache)
+    context = sources.context(loaded, cache)
+    facts = FactBase(context.tree, cache)
     findings = _findings(context, facts, sources, progress)
     before = None
     if base is not None:
-        past = replace(sources, ref=base, staged=False, paths=()).open(loaded.file.parent, cache)
-        before = _findings(Context(loaded, past, past=True), FactBase(past, cache), sources, progress)
+        past = Sources(ref=base).context(loaded, cache)
+        before = _findings(past, FactBase(past.tree, cache), sources, progress)
     inputs = GATE.inputs(context, facts)
     return measure_debt(inputs.policy, inputs.modules, inputs.facts, findings, before)
 
@@ -52,8 +51,8 @@ def take_over(loaded: Loaded, file: Path, cache: FactCache | None, progress: Pro
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror}") from None
     counts = parse_counts(content, str(file), [pattern.kind for pattern in policy.coupling])
-    tree: Tree = Sources().open(loaded.file.parent, cache)
-    found = _findings(Context(loaded, tree), FactBase(tree, cache), Sources(), progress)
+    context = Sources().context(loaded, cache)
+    found = _findings(context, FactBase(context.tree, cache), Sources(), progress)
     couplings = [finding for finding in found if finding.rule == "LAY101"]
     imported = import_counts(counts, couplings, coupling_kind, GATE.name)
     current = load(baseline_file(loaded, GATE.name), GATE.name)

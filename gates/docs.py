@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import groupby
 
-from analyzers.decoding import decode
 from analyzers.doclinks.fixes import apply_edits, plan_fixes
 from analyzers.doclinks.links import find_broken_links
 from analyzers.doclinks.paths import PathIndex
@@ -44,7 +43,7 @@ class DocsGate:
             policy_of(context),
             context.tree.paths,
             documents_of(context, facts),
-            lambda path: text_of(context, path),
+            context.text_of,
             context.tree.has_elsewhere,
         )
 
@@ -76,19 +75,13 @@ def documents_of(context: Context, facts: FactBase) -> Mapping[str, MarkdownFact
     }
 
 
-def text_of(context: Context, path: str) -> str | None:
-    data = context.tree.read(path)
-    text = None if data is None else decode(path, data)
-    return text if isinstance(text, str) else None
-
-
 def fix_links(loaded: Loaded, sources: Sources) -> dict[str, int]:
     """Rename broken links on disk where only one target can have been meant; the number in each changed file.
 
     Raises:
         UserError: the tree cannot be read, or a document cannot be written.
     """
-    context = Context(loaded, sources.open(loaded.file.parent, None))
+    context = sources.context(loaded, None)
     facts = FactBase(context.tree)
     facts.gather(GATE.needs(context))
     edits = plan_fixes(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from analyzers.decoding import decode
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding, Rule
 from analyzers.globs import matcher
@@ -33,6 +34,12 @@ class Context:
         """The files that the gates look at: the tree's, less `exclude`."""
         excluded = matcher(self.settings.exclude)
         return [path for path in self.tree.paths if not excluded(path)]
+
+    def text_of(self, path: str) -> str | None:
+        """The text of a file of the tree; None when it cannot be read as text."""
+        data = self.tree.read(path)
+        text = None if data is None else decode(path, data)
+        return text if isinstance(text, str) else None
 
 
 class Gate(Protocol):

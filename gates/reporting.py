@@ -109,9 +109,7 @@ def _text(run: Run, path: str) -> str | None:
     """Of the analysed tree where it has the file; settings and baselines come from the disk."""
     if path not in run.context.tree.paths:
         return text_on_disk(run.context.loaded.file.parent / path)
-    data = run.context.tree.read(path)
-    text = None if data is None else decode(path, data)
-    return text if isinstance(text, str) else None
+    return run.context.text_of(path)
 
 
 def text_on_disk(file: Path) -> str | None:

@@ -38,6 +38,10 @@ class Sources:
             return True
         return any(path == named or path.startswith(f"{named}/") for named in self.paths)
 
+    def context(self, loaded: Loaded, cache: FactCache | None) -> Context:
+        """The tree below the settings, and the settings. Raises what `open` raises."""
+        return Context(loaded, self.open(loaded.file.parent, cache), past=self.ref is not None)
+
     def open(self, root: Path, cache: FactCache | None) -> Tree:
         """The tree to analyse.
 
@@ -119,7 +123,7 @@ def run(
         UserError: the settings, the tree, a baseline or the syntax checker cannot be used.
     """
     started = time.perf_counter()
-    context = Context(loaded, sources.open(loaded.file.parent, cache), past=sources.ref is not None)
+    context = sources.context(loaded, cache)
     facts = FactBase(context.tree, cache)
     found = find(gates, context, facts, progress)
     results = tuple(_result(gate, found[gate.name], loaded, sources) for gate in gates)

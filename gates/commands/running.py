@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,7 +14,6 @@ from gates.commands.options import (
     baseline_options,
     format_options,
     relative_paths,
-    settings_for,
     source_options,
 )
 from gates.commands.output import publish
@@ -77,15 +75,3 @@ def _judged(outcome: Run, request: Request) -> Report:
     if request.update or request.accept_moves:
         return update_baselines(outcome, accept_moves=request.accept_moves)
     return report_of(outcome, strict=request.strict)
-
-
-def gate_command(name: str, summary: str) -> Callable[..., Any]:
-    """The command of a single gate."""
-
-    @click.command(name, help=summary)
-    @gate_options
-    def command(**options: Any) -> int:
-        request = Request(**options)
-        return execute(request, settings_for(request.root), (name,))
-
-    return command

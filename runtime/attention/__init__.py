@@ -1,0 +1,1 @@
+"""Attention by declared routes over a paged KV cache."""

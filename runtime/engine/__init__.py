@@ -1,0 +1,1 @@
+"""Requests in, text out: scheduling, paged blocks, sampling."""

@@ -1,0 +1,1 @@
+"""Byte layouts: KV-cache codecs and weight formats."""

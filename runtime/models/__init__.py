@@ -1,0 +1,1 @@
+"""Model families as adapters that register themselves, and their loaders."""

@@ -20,6 +20,9 @@ _FORMAT = 1
 _LIMIT_BYTES = 512 * 1024 * 1024
 """A larger file is begun anew."""
 
+_VARIABLES = 500
+"""Digests in one query; SQLite has room for at least 999 variables."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (
     digest TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, digest)
@@ -64,19 +67,16 @@ class FactCache:
 
     def lookup(self, kind: str, digests: Iterable[str]) -> dict[str, str]:
         """The stored values (JSON) of one kind, by digest."""
-        wanted = [(digest,) for digest in set(digests)]
+        wanted = sorted(set(digests))
 
         def query(connection: sqlite3.Connection) -> dict[str, str]:
-            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (digest TEXT PRIMARY KEY) WITHOUT ROWID")
-            connection.execute("DELETE FROM wanted")
-            connection.executemany("INSERT INTO wanted VALUES (?)", wanted)
-            return dict(
-                connection.execute(
-                    "SELECT facts.digest, value FROM wanted JOIN facts"
-                    " ON facts.kind = ? AND facts.digest = wanted.digest",
-                    (kind,),
-                )
-            )
+            found: dict[str, str] = {}
+            for start in range(0, len(wanted), _VARIABLES):
+                some = wanted[start : start + _VARIABLES]
+                marks = ",".join("?" * len(some))
+                rows = f"SELECT digest, value FROM facts WHERE kind = ? AND digest IN ({marks})"
+                found.update(connection.execute(rows, (kind, *some)))
+            return found
 
         return self._attempt(query, {})
 

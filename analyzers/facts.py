@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing.connection
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -135,34 +133,62 @@ def _storable(result: _Result) -> Iterator[Fact]:
 
 
 def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
+    if not jobs:
+        return
     batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
     workers = min(os.cpu_count() or 1, len(batches), 16)
     if len(jobs) < _PARALLEL_FROM or workers < 2:
-        yield from (_extract_batch(tree, batch) for batch in batches)
+        yield from _checked(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     with ProcessPoolExecutor(workers, initializer=_follow_parent) as pool:
         try:
-            yield from pool.map(_extract_batch, [tree] * len(batches), batches)
+            # This forks, so it comes before there is a thread.
+            extracted = pool.map(_extract_batch, [tree] * len(batches), batches)
+            yield from _checked(tree, jobs, extracted)
         except BrokenProcessPool:
             raise UserError("a worker process was killed while it read files; is there enough memory?") from None
         finally:
             pool.shutdown(cancel_futures=True)
 
 
+def _checked(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> Iterator[list[_Result]]:
+    """The results, with the syntax errors of files on disk: these are checked all at once, while others read them."""
+    files = {job.path: file for job in jobs if _is_python(job.path) and (file := tree.on_disk(job.path))}
+    if not files:
+        yield from batches
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    from analyzers.python.syntax import check_syntax
+
+    with ThreadPoolExecutor(1) as thread:
+        problems = thread.submit(check_syntax, files)
+        for results in batches:
+            yield [r if r.problem else r._replace(problem=problems.result().get(r.path)) for r in results]
+
+
+def _is_python(path: str) -> bool:
+    return path.endswith((".py", ".pyi"))
+
+
 def _follow_parent() -> None:
     """End when the parent does, however it ends, and leave Ctrl-C, which reaches the whole group, to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
         Thread(target=_outlive, args=(parent.sentinel,), daemon=True).start()
 
 
 def _outlive(sentinel: int) -> NoReturn:
-    multiprocessing.connection.wait([sentinel])
+    from multiprocessing.connection import wait
+
+    wait([sentinel])
     os._exit(1)
 
 
@@ -176,7 +202,7 @@ def _is_utf8(data: bytes) -> bool:
 
 def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
     results: dict[str, _Result] = {}
-    python: dict[str, Path | str] = {}
+    texts: dict[str, str] = {}  # what the syntax checker cannot read on its own
     for (path, data), job in zip(tree.read_many([job.path for job in jobs]), jobs, strict=True):
         if isinstance(data, Problem):
             results[path] = _Result(path, "", data, [])
@@ -185,14 +211,14 @@ def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
         if isinstance(text, Problem):
             results[path] = _Result(path, "", text, [])
             continue
-        if path.endswith((".py", ".pyi")):
-            python[path] = (tree.on_disk(path) if _is_utf8(data) else None) or text
+        if _is_python(path) and not (tree.on_disk(path) and _is_utf8(data)):
+            texts[path] = text
         source = Source(path, text)
         facts = [(e.kind, json.dumps(e.extract(source), separators=(",", ":"))) for e in job.extractors]
         results[path] = _Result(path, blob_digest(data), None, facts)
-    if python:
+    if texts:
         from analyzers.python.syntax import check_syntax
 
-        for path, problem in check_syntax(python).items():
+        for path, problem in check_syntax(texts).items():
             results[path] = results[path]._replace(problem=problem)
     return list(results.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -53,8 +54,12 @@ class Finding(NamedTuple):
     """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
 
 
+@cache
 def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -> str:
-    """Sixteen hexadecimal digits for one site; `ordinal` counts, from 0, the sites that agree in the rest."""
+    """Sixteen hexadecimal digits for one site; `ordinal` counts, from 0, the sites that agree in the rest.
+
+    Remembered, since a run asks for each site's twice: for the finding and for the entry that accepts it.
+    """
     identity = f"{rule}\0{path}\0{symbol}\0{subject}\0{ordinal}"
     return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -71,7 +76,8 @@ def identify(findings: Iterable[Finding]) -> list[Finding]:
     for index, finding in enumerate(ordered):
         alike.setdefault((finding.rule, finding.path, finding.symbol, finding.subject), []).append(index)
     for identity, indexes in alike.items():
-        largest_first = sorted(indexes, key=lambda index: -ordered[index].amount)
+        largest_first = sorted(indexes, key=lambda index: -ordered[index].amount) if len(indexes) > 1 else indexes
         for ordinal, index in enumerate(largest_first):
-            ordered[index] = ordered[index]._replace(fingerprint=fingerprint(*identity, ordinal))
+            finding = ordered[index]
+            ordered[index] = Finding(*finding[:9], fingerprint(*identity, ordinal), finding.trace)
     return ordered

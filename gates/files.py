@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from secrets import token_hex
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -17,6 +16,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         OSError: the file cannot be written; it is as it was.
     """
+    from secrets import token_hex
+
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")

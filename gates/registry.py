@@ -12,6 +12,8 @@ from gates.gate import Gate
 from gates.settings.model import Settings
 
 _MODULES = {"layering": "gates.layering", "docs": "gates.docs"}
+_RULES = ("analyzers.layering.rules", "analyzers.doclinks.rules")
+"""The pages of the gates' rules, which can be read without the gates."""
 NAMES = tuple(_MODULES)
 SHARED_RULES = (*analyzers.rules.RULES, *gates.baseline.rules.RULES)
 """Rules about sources, baselines and waivers, which every gate answers for."""
@@ -28,5 +30,5 @@ def configured(settings: Settings) -> tuple[str, ...]:
 
 def all_rules() -> dict[str, Rule]:
     """Every rule of the suite by its code."""
-    rules = [*SHARED_RULES, *(rule for name in NAMES for rule in gate(name).rules)]
+    rules = [*SHARED_RULES, *(rule for module in _RULES for rule in import_module(module).RULES)]
     return {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}

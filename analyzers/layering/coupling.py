@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from analyzers.errors import UserError
 from analyzers.finding import Finding
 from analyzers.globs import matcher
+from analyzers.layering.coupling_search import TIMEOUT, Search
 from analyzers.layering.policy import CouplingPattern
 from analyzers.python.facts import PythonFacts
 from analyzers.source import Source
-
-if TYPE_CHECKING:
-    import regex
 
 Scope = Literal["code", "comments", "text"]
 
 PYTHON_SUFFIXES = (".py", ".pyi")
 """Of the files that have the scopes "code" and "comments"."""
 _VERSION = 1
-_TIMEOUT = 10.0
-"""Seconds that one pattern may take on one file; real ones take milliseconds."""
 _LONGEST = 80
 """Characters kept of a match."""
-_BLIND_TO_BLANKS = re.compile(
-    r"""(?: [\w.|*+?^$/,:;='"@#<>~-] | \\[bdw] | \\[^\w\s] | \((?:\?(?:[im]+\)|:|=|<=))? | \) | \[[\w.:/-]+\]
-        | \{[\d,]+\} )*""",
-    re.VERBOSE,
-)
-"""Patterns that never match more because text turned blank: what they do not find in a whole file, they do not find
-in any scope of it, so that the file need not be lexed."""
 
 
 class PatternTimeoutError(UserError):
@@ -129,17 +116,18 @@ def coupling_kind(finding: Finding) -> str:
 def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, int, str]]:
     """Line, column and text of every match of one pattern."""
     text = source.text
+    if scope != "text" and not source.path.endswith(PYTHON_SUFFIXES):
+        return
     try:
+        search = Search(pattern, text)
         if scope != "text":
-            hopeless = _BLIND_TO_BLANKS.fullmatch(pattern) and not _compiled(pattern).search(text, timeout=_TIMEOUT)
-            if hopeless or not source.path.endswith(PYTHON_SUFFIXES):
+            if search.is_hopeless():
                 return
             from analyzers.python.lexer import lex
 
             text = lex(text).masked(scope)
         line, line_start, counted = 1, 0, 0
-        for match in _compiled(pattern).finditer(text, timeout=_TIMEOUT):
-            start, end = match.span()
+        for start, end in search.spans(text):
             if start == end:
                 continue
             line += text.count("\n", counted, start)
@@ -148,15 +136,8 @@ def _matches(pattern: str, scope: Scope, source: Source) -> Iterator[tuple[int, 
             yield line, start - line_start + 1, text[start : min(end, start + _LONGEST)]
     except TimeoutError:
         raise PatternTimeoutError(
-            f"{source.path}: the pattern {pattern!r} takes longer than {_TIMEOUT:.0f} seconds on this file"
+            f"{source.path}: the pattern {pattern!r} takes longer than {TIMEOUT:.0f} seconds on this file"
         ) from None
-
-
-@cache
-def _compiled(pattern: str) -> regex.Pattern[str]:
-    import regex
-
-    return regex.compile(pattern)
 
 
 def _watched(entry: CouplingPattern) -> Callable[[str], bool]:

@@ -20,7 +20,7 @@ def check_forbidden(contract: ForbiddenContract, graph: ImportGraph) -> Iterator
     """
     for importers, imported in contract.except_:
         graph = graph.without_imports(graph.matching([importers]), graph.matching([imported]))
-    sources = graph.matching(contract.from_)
+    sources = graph.matching(contract.from_) & frozenset(range(len(graph.modules)))
     for pattern in contract.to:
         yield from _check_pattern(contract, pattern, sources, graph)
 
@@ -31,13 +31,14 @@ def _check_pattern(
     targets = graph.matching([pattern])
     outside = frozenset(range(len(graph.modules))) - sources
     routes = routes_to(graph, targets, outside, graph.runners) if contract.indirect else Routes(graph, {})
-    edges_of = graph.running_edges_of if contract.indirect else graph.edges_of
     for importer in sorted(sources - targets):
+        imported = graph.statements[importer]
+        run = graph.running[importer] if contract.indirect else {target: target for target in imported}
         seen: set[int] = set()
-        for edge in edges_of(importer):
-            if edge.written not in seen and (edge.target in targets or edge.target in routes):
-                seen.add(edge.written)
-                yield from _report(contract, pattern, edge, edge.written in targets, routes)
+        for target, written in run.items():
+            if written not in seen and (target in targets or target in routes):
+                seen.add(written)
+                yield from _report(contract, pattern, Edge(importer, target, written), written in targets, routes)
 
 
 def _report(contract: ForbiddenContract, pattern: str, edge: Edge, direct: bool, routes: Routes) -> Iterator[Finding]:

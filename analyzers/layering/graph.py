@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 from analyzers.layering.modules import Modules, pattern_matcher
 from analyzers.layering.resolution import FolderResolver, Resolver
-from analyzers.python.facts import Import, ImportFlag, PythonFacts
+from analyzers.python.facts import Import, ImportFlag, PythonFacts, read_clause
 
 _LAZY = int(ImportFlag.LAZY)
-"""A plain number: the flags of every import are tested, and `IntFlag` is slow at that."""
+"""A plain number: `IntFlag` is slow, and the flags of every clause are tested."""
 
-Statements = dict[int, list[Import]]
-"""What one module imports, and with which statements, in order of the file. However many names a statement takes
-from a target, it stands there once."""
+Statements = dict[int, list[int]]
+"""What one module imports, and with which of its file's imports, by index. However many names a statement takes from
+a target, it stands there once."""
 
 
 class Edge(NamedTuple):
@@ -61,27 +62,28 @@ class ImportGraph:
             externals: patterns of the names outside of the tree that become nodes.
             type_checking: whether imports under `if TYPE_CHECKING:` count.
         """
-        ignored = 0 if type_checking else int(ImportFlag.TYPE_CHECKING)
+        numbering = _Numbering(modules)
         resolver = Resolver(modules, externals)
-        numbers: dict[str, int] = {}
+        ignored = 0 if type_checking else int(ImportFlag.TYPE_CHECKING)
+        shared: dict[object, dict[str, tuple[int, ...]]] = defaultdict(dict)
+        leads: dict[str, _Leads] = {}
         statements = []
         for importer, path in enumerate(modules.paths):
-            imports = [s for s in facts[path].imports if not s.flags & ignored] if path in facts else []
-            resolved = _resolved(imports, resolver.folder(path.rpartition("/")[0]), modules.packages_above[importer])
-            targets: Statements = {}
-            for statement, target in resolved:
-                number = numbers.setdefault(target, len(modules) + len(numbers)) if isinstance(target, str) else target
-                if number != importer:
-                    targets.setdefault(number, []).append(statement)
-            statements.append(targets)
-        return cls(modules, facts, (*modules.names, *numbers), statements)
+            folder = path.rpartition("/")[0]
+            if folder not in leads:
+                alike = shared[resolver.absolute(folder)]
+                running = modules.packages_over(folder)
+                leads[folder] = _Leads(resolver.folder(folder), running, ignored, numbering, alike)
+            statements.append(_statements(importer, facts[path].clauses if path in facts else (), leads[folder]))
+        return cls(modules, facts, (*modules.names, *numbering), statements)
 
     def without(self, flags: ImportFlag) -> Self:
         """The graph of the import statements that have none of the flags."""
         unwanted = int(flags)
         kept: list[Statements] = []
-        for targets in self.statements:
-            rows = ((target, [s for s in sites if not s.flags & unwanted]) for target, sites in targets.items())
+        for path, targets in zip(self.modules.paths, self.statements, strict=True):
+            wanted = [not s.flags & unwanted for s in self.facts[path].imports] if targets else []
+            rows = ((target, [site for site in sites if wanted[site]]) for target, sites in targets.items())
             kept.append({target: sites for target, sites in rows if sites})
         return replace(self, statements=kept)
 
@@ -100,68 +102,129 @@ class ImportGraph:
         covers = pattern_matcher(patterns)
         return frozenset(number for number, name in enumerate(self.names) if covers(name))
 
+    def sites(self, importer: int, target: int) -> Iterator[Import]:
+        """The statements by which a module imports another, in order of the file."""
+        return map(self.facts[self.modules.paths[importer]].import_at, self.statements[importer][target])
+
     def edges_of(self, importer: int) -> Iterator[Edge]:
         """What a module imports, by what is written."""
         for target in self.statements[importer]:
             yield Edge(importer, target, target)
 
-    def running_edges_of(self, importer: int) -> Iterator[Edge]:
-        """What a module's imports run: `import a.b.c` runs the packages `a` and `a.b` too.
+    @cached_property
+    def running(self) -> Sequence[Mapping[int, int]]:
+        """For each module what its imports run, each with what is written: `import a.b.c` runs `a` and `a.b` too.
 
         Packages that the importer lies below are left out: they run already.
         """
+        return [self._run_by(importer) for importer in range(len(self.modules))]
+
+    def _run_by(self, importer: int) -> Mapping[int, int]:
         above = self.modules.packages_above
-        running = {importer, *above[importer]}
+        passed = {importer, *above[importer]}
+        written = {target: target for target in self.statements[importer]}
         for target in self.statements[importer]:
-            yield Edge(importer, target, target)
             for package in above[target] if target < len(above) else ():
-                if package in running:
+                if package in passed:
                     break
-                running.add(package)
-                if package not in self.statements[importer]:
-                    yield Edge(importer, package, target)
+                passed.add(package)
+                written.setdefault(package, target)
+        return written
 
     @cached_property
     def importers(self) -> Sequence[Sequence[int]]:
         """For each node, the modules that import it."""
-        return self._importers(lambda importer: self.statements[importer])
+        return self._importers(self.statements)
 
     @cached_property
     def runners(self) -> Sequence[Sequence[int]]:
         """For each node, the modules whose imports run it."""
-        return self._importers(lambda importer: [edge.target for edge in self.running_edges_of(importer)])
+        return self._importers(self.running)
 
     def edge(self, importer: int, target: int) -> Edge:
         """The edge by which a module runs another."""
-        if target in self.statements[importer]:
-            return Edge(importer, target, target)
-        return next(edge for edge in self.running_edges_of(importer) if edge.target == target)
+        return Edge(importer, target, self.running[importer][target])
 
     def render(self, edges: Sequence[Edge]) -> str:
         """A chain of imports as "gates.cli:12 -> analyzers.x:3 -> torch"; numbers are lines."""
-        lines = [self.statements[edge.importer][edge.written][edge.statement].line for edge in edges]
-        parts = [f"{self.names[edge.importer]}:{line}" for edge, line in zip(edges, lines, strict=True)]
+        sites = [[*self.sites(edge.importer, edge.written)][edge.statement] for edge in edges]
+        parts = [f"{self.names[edge.importer]}:{site.line}" for edge, site in zip(edges, sites, strict=True)]
         return " -> ".join([*parts, self.names[edges[-1].target]])
 
-    def _importers(self, targets_of: Callable[[int], Iterable[int]]) -> list[list[int]]:
+    def _importers(self, targets: Iterable[Iterable[int]]) -> list[list[int]]:
         importers: list[list[int]] = [[] for _ in self.names]
-        for importer in range(len(self.statements)):
-            for target in targets_of(importer):
+        for importer, imported in enumerate(targets):
+            for target in imported:
                 importers[target].append(importer)
         return importers
 
 
-def _resolved(
-    imports: Iterable[Import], folder: FolderResolver, running: Container[int]
-) -> Iterator[tuple[Import, int | str]]:
-    """What each statement of one module leads to, once however many names it takes from there."""
-    for statement in imports:
-        names = folder[statement.level, statement.flags & _LAZY][statement.module]
-        if not names.matter:
-            continue
-        for target in {names[name]: None for name in statement.names or ("",)}:
-            if target is not None and not (target == names.nearest and target in running):
-                yield statement, target
+def _statements(importer: int, clauses: Iterable[str], leads: _Leads) -> Statements:
+    """What one module imports; it does not import itself."""
+    targets: Statements = {}
+    for index, clause in enumerate(clauses):
+        for target in leads[clause]:
+            if target != importer:
+                targets.setdefault(target, []).append(index)
+    return targets
+
+
+class _Numbering(dict[str, int]):
+    """Numbers for names outside of the tree, behind those of its modules, in the order in which they are met."""
+
+    def __init__(self, modules: Modules) -> None:
+        super().__init__()
+        self._first = len(modules)
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = self._first + len(self)
+        return number
+
+
+class _Leads(dict[str, tuple[int, ...]]):
+    """What the clauses in the files of one folder lead to, each looked up once."""
+
+    def __init__(
+        self,
+        folder: FolderResolver,
+        running: Container[int],
+        ignored: int,
+        numbering: Mapping[str, int],
+        shared: dict[str, tuple[int, ...]],
+    ) -> None:
+        """Look nothing up yet.
+
+        Args:
+            folder: where names lead from here.
+            running: the packages that the files lie below.
+            ignored: flags; a clause that has one of them leads nowhere.
+            numbering: the numbers of names outside of the tree.
+            shared: what absolute clauses lead to from every folder with the same import path.
+        """
+        super().__init__()
+        self._shared = shared
+        self._folder = folder
+        self._running = running
+        self._ignored = ignored
+        self._numbering = numbering
+
+    def __missing__(self, text: str) -> tuple[int, ...]:
+        targets = self._shared.get(text)
+        if targets is None:
+            targets = self._look_up(text)
+        self[text] = targets
+        return targets
+
+    def _look_up(self, text: str) -> tuple[int, ...]:
+        level, flags, module, names = read_clause(text)
+        origin = self._folder[level, flags & _LAZY][module]
+        found = () if flags & self._ignored or not origin.matter else origin.all_of(names)
+        targets = tuple([self._numbering[target] if isinstance(target, str) else target for target in found])
+        if origin.nearest in self._running:
+            targets = tuple([target for target in targets if target != origin.nearest])
+        if origin.nearest is None and not level and not flags & _LAZY:
+            self._shared[text] = targets
+        return targets
 
 
 @dataclass(frozen=True)
@@ -226,9 +289,9 @@ def routes_from(graph: ImportGraph, sources: Collection[int], through: Container
     while frontier:
         reached = []
         for node in frontier:
-            for edge in graph.edges_of(node):
-                if edge.target in through and edge.target not in last_step:
-                    last_step[edge.target] = node
-                    reached.append(edge.target)
+            for target in graph.statements[node]:
+                if target in through and target not in last_step:
+                    last_step[target] = node
+                    reached.append(target)
         frontier = reached
     return Origin(graph, last_step)

@@ -96,13 +96,14 @@ def check_layers(contract: LayersContract, graph: ImportGraph) -> Iterator[Findi
         broken = layer_map.broken_rules[ours]
         if not broken:
             continue
+        closed = frozenset().union(*(layer_map.members[theirs] for theirs in broken))
         origin = routes_from(graph, layer_map.members[ours], between)
         for importer in origin:
-            for edge in graph.edges_of(importer):
-                theirs = layer_map.of.get(edge.target)
-                if theirs is not None and theirs in broken and (importer, edge.target) not in told:
-                    told.add((importer, edge.target))
-                    yield from _report(layer_map, edge, ours, theirs, origin)
+            for target in graph.statements[importer]:
+                if target in closed and (importer, target) not in told:
+                    told.add((importer, target))
+                    edge = Edge(importer, target, target)
+                    yield from _report(layer_map, edge, ours, layer_map.of[target], origin)
 
 
 def _report(layer_map: LayerMap, edge: Edge, ours: int, theirs: int, origin: Origin) -> Iterator[Finding]:

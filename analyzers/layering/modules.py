@@ -22,6 +22,10 @@ def pattern_expression(pattern: str) -> str:
 
 def pattern_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
     """A predicate on dotted names: is the name, or one that it lies below, what any of the patterns says?"""
+    patterns = tuple(patterns)
+    if not any("*" in pattern for pattern in patterns):
+        prefixes = tuple(f"{pattern}." for pattern in patterns)
+        return lambda name: f"{name}.".startswith(prefixes)
     index = pattern_index(patterns)
     return lambda name: index(name) is not None
 

@@ -50,7 +50,7 @@ class _Checker:
     def __init__(self, modules: Modules) -> None:
         self._names = set(modules.names)
         for name in modules.names:
-            while name := name.rpartition(".")[0]:
+            while (name := name.rpartition(".")[0]) and name not in self._names:
                 self._names.add(name)
 
     def problems(self, policy: LayeringPolicy) -> Iterator[PolicyProblem]:

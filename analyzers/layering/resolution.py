@@ -116,13 +116,25 @@ class Names(dict[str, Target]):
         super().__init__()
         self._origins = origins
         self._module = module
-        nearest = () if origins.lazy else (path.nearest(module) for path in origins.paths)
+        self._together: dict[str, tuple[int | str, ...]] = {}
+        nearest = () if origins.lazy else [path.nearest(module) for path in origins.paths]
         self.nearest = next((number for number in nearest if number is not None), None)
         """The package that stands for what is not found. It runs already if the importer lies below it too."""
         self.held = any(path.holds(module) for path in origins.paths)
         """Whether the tree has such a module, or a folder of its name."""
         self.matter = self.nearest is not None or self.held or origins.externals.may_name(module)
         """Whether any name may lead anywhere."""
+        self._sole = origins.paths[0].file(module) if len(origins.paths) == 1 else None
+        """The module, where it is a single file: then every name leads to it."""
+
+    def all_of(self, names: str) -> tuple[int | str, ...]:
+        """The targets of some names, separated by spaces, each once; of the module itself where there are none."""
+        if self._sole is not None:
+            return (self._sole,)
+        if names not in self._together:
+            found = dict.fromkeys([self[name] for name in names.split(" ")])
+            self._together[names] = tuple([target for target in found if target is not None])
+        return self._together[names]
 
     def __missing__(self, name: str) -> Target:
         found = (path.find(self._module, name) for path in self._origins.paths)
@@ -172,6 +184,11 @@ class _ImportPath:
             return self._module_at(places)
         below = self._module_at(self._children(places, name))
         return self._module_at(places) if below is None else below
+
+    def file(self, module: str) -> int | None:
+        """The module of this name, if it is a single file."""
+        places = self._locate(module)
+        return self._modules.at(places[0]) if places and self._modules.is_file(places[0]) else None
 
     def holds(self, module: str) -> bool:
         """Whether the module, or a folder of its name, is here."""

@@ -21,7 +21,7 @@ def violations(
 ) -> Iterator[Finding]:
     """One finding for every statement behind an edge; `chain` is called only when somebody looks at it."""
     path = graph.modules.paths[edge.importer]
-    for index, statement in enumerate(graph.statements[edge.importer][edge.written]):
+    for index, statement in enumerate(graph.sites(edge.importer, edge.written)):
         yield Finding(
             rule=rule,
             path=path,

@@ -14,10 +14,9 @@ from analyzers.python.facts import ImportFlag, Symbol
 from analyzers.python.lexer import Lexed, Span, header_colon
 from analyzers.python.literals import IDENTIFIER, normal
 
-_HEADER = re.compile(
-    rf"\n([ \t]*+)(?=[acdeit])(?:(?:async[ \t]+)?(def|class)[ \t]+({IDENTIFIER}+)"
-    rf"|(try)[ \t]*:|(?:el)?(if)(?!{IDENTIFIER}))"
-)
+_BLOCK = rf"(?:async[ \t]+)?(def|class)[ \t]+({IDENTIFIER}+)|(try)[ \t]*:"
+_HEADER = re.compile(rf"\n([ \t]*+)(?=[acdt])(?:{_BLOCK})")
+_HEADER_OR_IF = re.compile(rf"\n([ \t]*+)(?=[acdeit])(?:{_BLOCK}|(?:el)?if(?!{IDENTIFIER}))")
 _ALTERNATIVE = re.compile(rf"\n([ \t]*+)(?:elif|else)(?!{IDENTIFIER})")
 _HANDLER = re.compile(rf"\n([ \t]*+)except(?!{IDENTIFIER})")
 _ALIAS = re.compile(rf"TYPE_CHECKING(?<!{IDENTIFIER}TYPE_CHECKING)[ \t]+as[ \t]+({IDENTIFIER}+)")
@@ -79,8 +78,9 @@ class Blocks:
         module level."""
         return self._nest.innermost(offset)
 
-    def flags_at(self, offset: int) -> int:
-        """The `ImportFlag` values of an import at an offset that follow from where it stands."""
+    def around(self, offset: int) -> tuple[int, int]:
+        """What `symbol_at` says of an import at an offset, and the `ImportFlag` values that follow from where it
+        stands."""
         flags = 0
         symbol = self.symbol_at(offset)
         function = self._functions[symbol] if symbol >= 0 else -1
@@ -92,14 +92,16 @@ class Blocks:
         # A function that is defined in a `try` is not called in it.
         if guard >= 0 and self._guarded.spans[guard][0] > function:
             flags |= ImportFlag.GUARDED.value
-        return flags
+        return symbol, flags
 
     def _read(self, definitions: list[_Definition], guarded: list[Span], dead: list[Span]) -> None:
         code = self._lexed.code
         names: set[str] = set()
+        pattern = _HEADER
         if "TYPE_CHECKING" in code:
             names = {"TYPE_CHECKING", *_ALIAS.findall(code)}
-        for header in _HEADER.finditer(self._padded):
+            pattern = _HEADER_OR_IF
+        for header in pattern.finditer(self._padded):
             indent, kind, name, guard = header.group(1, 2, 3, 4)
             if kind:
                 start = header.start() + len(indent)
@@ -109,7 +111,7 @@ class Blocks:
                 end = self._block_end(header)
                 if self._continues(_HANDLER, end, len(indent)):
                     guarded.append((header.start(), end))
-            elif names:
+            else:
                 dead += self._dead_branches(header, names)
 
     def _add(self, definition: _Definition, parent: int) -> None:
@@ -118,8 +120,8 @@ class Blocks:
             Symbol(
                 f"{self.symbols[parent].name}.{definition.name}" if parent >= 0 else definition.name,
                 "function" if function else "class",
-                self._lexed.position(definition.start)[0],
-                self._lexed.position(definition.end - 1)[0],
+                self._lexed.line_at(definition.start),
+                self._lexed.line_at(definition.end - 1),
             )
         )
         around = self._functions[parent] if parent >= 0 else -1

@@ -91,8 +91,8 @@ def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -
 
 
 def _record(lexed: Lexed, blocks: Blocks, offset: int, target: Target, flag: ImportFlag) -> Import:
-    flags = blocks.flags_at(offset) | flag.value
-    return Import(*target, *lexed.position(offset), blocks.symbol_at(offset), flags)
+    symbol, flags = blocks.around(offset)
+    return Import(*target, *lexed.position(offset), symbol, flags | flag.value)
 
 
 def _offsets(lexed: Lexed) -> Callable[[ast.expr], int]:

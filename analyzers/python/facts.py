@@ -78,20 +78,26 @@ class PythonFacts:
 
     def __init__(self, stored: Sequence[Any]) -> None:
         self.stored = stored
-        """The fact as JSON can hold it; what `json.loads` makes of that is as good. Symbols are stored in columns, with
-        one text for all names and one for all kinds: few values, which are quick to load."""
+        """The fact as JSON can hold it; what `json.loads` makes of that is as good. Symbols and imports are stored in
+        columns, with one text for all names, all kinds and all clauses: few values, which are quick to load."""
 
     @classmethod
     def of(
         cls, lines: int, symbols: Sequence[Symbol], imports: Sequence[Import], private: Sequence[PrivateAccess]
     ) -> Self:
-        columns = (
+        symbol_columns = (
             "\n".join(symbol.name for symbol in symbols),
             "".join(symbol.kind[0] for symbol in symbols),
             [symbol.line for symbol in symbols],
             [symbol.end_line for symbol in symbols],
         )
-        return cls((lines, columns, imports, private))
+        import_columns = (
+            "\n".join(f"{row.level} {row.flags} {row.module} {' '.join(row.names)}" for row in imports),
+            [row.line for row in imports],
+            [row.column for row in imports],
+            [row.symbol for row in imports],
+        )
+        return cls((lines, symbol_columns, import_columns, private))
 
     @property
     def lines(self) -> int:
@@ -107,12 +113,29 @@ class PythonFacts:
     @cached_property
     def imports(self) -> list[Import]:
         """In order of their places."""
-        return [Import(*row) for row in self.stored[2]]
+        return [self._import(index, clause) for index, clause in enumerate(self.clauses)]
 
     @cached_property
     def private(self) -> list[PrivateAccess]:
         """In order of their places."""
         return [PrivateAccess(*row) for row in self.stored[3]]
+
+    @property
+    def clauses(self) -> list[str]:
+        """What the imports say, in order of their places, each as one text that `read_clause` reads. A clause is all of
+        an `Import` but its place: equal ones in one folder lead to the same.
+        """
+        text: str = self.stored[2][0]
+        return text.split("\n") if text else []
+
+    def import_at(self, index: int) -> Import:
+        """One of the imports."""
+        return self._import(index, self.clauses[index])
+
+    def _import(self, index: int, clause: str) -> Import:
+        _, lines, columns, symbols = self.stored[2]
+        level, flags, module, names = read_clause(clause)
+        return Import(module, names.split(), level, lines[index], columns[index], symbols[index], flags)
 
     def symbol_name(self, index: int) -> str:
         """The dotted name of a symbol; empty at module level."""
@@ -130,3 +153,9 @@ class PythonFacts:
     def _symbol_names(self) -> list[str]:
         names: str = self.stored[1][0]
         return names.split("\n")
+
+
+def read_clause(text: str) -> tuple[int, int, str, str]:
+    """Level, flags, module and names of one of `PythonFacts.clauses`; the names are separated by spaces."""
+    level, flags, module, names = text.split(" ", 3)
+    return int(level), int(flags), module, names

@@ -66,7 +66,7 @@ def static_imports(lexed: Lexed, blocks: Blocks, statements: Iterable[Statement]
     """What the statements import, in order."""
     for statement in statements:
         names = imported_names(lexed.code, statement)
-        symbol, flags = blocks.symbol_at(statement.names), blocks.flags_at(statement.names)
+        symbol, flags = blocks.around(statement.names)
         if statement.origin:
             module = statement.origin.lstrip(".")
             level = len(statement.origin) - len(module)

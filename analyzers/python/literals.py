@@ -30,9 +30,20 @@ _BODY = {
     "'": r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*",
 }
 
-TOKEN = re.compile("|".join((r"#[^\n]*+", *(f"{quote}{body}(?:{quote})?" for quote, body in _BODY.items()))), re.DOTALL)
-"""A comment, or a string from its opening quote on. A raw string ends where any other does: a backslash keeps its
-quote from closing either. What is not closed ends with its line, or its file where it is triple-quoted."""
+_TOKEN = re.compile(
+    "|".join((r"#[^\n]*+", *(f"{quote}{body}(?:{quote})?" for quote, body in _BODY.items()))), re.DOTALL
+)
+
+
+def token_end(text: str, start: int) -> int:
+    """Offset just after the comment that starts at `start`, or the string whose opening quote stands there.
+
+    A raw string ends where any other does: a backslash keeps its quote from closing either. What is not closed ends
+    with its line, or its file where it is triple-quoted. Replacement fields count as plain characters.
+    """
+    token = _TOKEN.match(text, start)
+    assert token is not None
+    return token.end()
 
 
 def prefix_start(text: str, quote: int) -> int:
@@ -218,12 +229,11 @@ class _TemplateReader:
 
     def _token(self, start: int) -> None:
         """Step over a comment or string, or enter a template."""
-        token = TOKEN.match(self.text, start)
-        assert token is not None
+        end = token_end(self.text, start)
         prefix = prefix_start(self.text, start)
         self._show(prefix)
         if is_template(self.text[prefix:start]):
             self._open(start)
         else:
-            self.code.append((" " if token[0][0] == "#" else '"') * (token.end() - prefix))
-            self.at = self.code_start = self.shown = token.end()
+            self.code.append((" " if self.text[start] == "#" else '"') * (end - prefix))
+            self.at = self.code_start = self.shown = end

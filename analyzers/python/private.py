@@ -72,6 +72,8 @@ def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) 
     names = {access.name for access in found}
     padded = "\n" + code
     foreign = {name for name in names if name not in own and not _is_set(padded, name)}
+    if not foreign:
+        return []
     origins = _origins(lexed.code, statements)
     return sorted(
         (

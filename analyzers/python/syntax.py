@@ -26,7 +26,7 @@ def check_syntax(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
 
     Args:
         sources: by any key, a file on disk that holds UTF-8, or a text. Texts are written to a temporary folder
-            first, which on many systems takes longer than checking them.
+            first, which on many systems takes longer than checking them. A file that cannot be read has no error.
 
     Raises:
         SyntaxCheckerError: ruff is missing or fails.
@@ -49,7 +49,10 @@ def _files(sources: Mapping[str, Path | str], folder: str) -> Iterator[tuple[str
             yield key, os.path.abspath(source)
             continue
         file = os.path.join(folder, f"{number}.py")
-        data = source.read_bytes() if isinstance(source, Path) else source.encode("utf-8", "surrogatepass")
+        try:
+            data = source.read_bytes() if isinstance(source, Path) else source.encode("utf-8", "surrogatepass")
+        except OSError:
+            continue
         Path(file).write_bytes(data)
         yield key, file
 

@@ -115,7 +115,7 @@ class WorkingTree(Tree):
         return os.path.lexists(full) if path.split("/")[0] == ".." else lies_below(path, self._foreign)
 
     def on_disk(self, path: str) -> Path | None:
-        return self.root / path
+        return None if path in self._broken else self.root / path
 
     def _read(self, path: str) -> bytes | Problem:
         if path in self._broken:

@@ -131,3 +131,10 @@ def test_unusual_but_valid_files_have_no_problem(tmp_path: Path, content: bytes)
     assert json.dumps(base.of(Length())) == json.dumps(
         {"a.py": [len(content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n"))]}
     )
+
+
+def test_what_is_no_file_is_not_given_to_the_syntax_checker(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")  # reading it would never end
+    (tmp_path / "broken.py").write_text("x = (\n")
+    problems = facts_of(tmp_path).problems
+    assert {path: problem.rule for path, problem in problems.items()} == {"broken.py": "SRC002", "pipe.py": "SRC001"}

@@ -123,6 +123,13 @@ def test_each_forbidden_target_counts(analyse_tree: Any) -> None:
     assert {finding.subject for finding in findings} == {"no: x -> torch", "no: x -> triton"}
 
 
+def test_a_pattern_of_importers_may_cover_names_that_no_file_has(analyse_tree: Any) -> None:
+    files = {"app/one.py": "import app.gone\nimport torch", "other.py": ""}
+    apart = {"name": "apart", "from": ["other"], "to": ["app"]}
+    findings = analyse_tree(files, forbidden=[*forbid("app", "torch"), apart])
+    assert places(findings) == {("LAY003", "app/one.py", 2)}
+
+
 def test_forbidden_may_look_at_direct_imports_only(analyse_tree: Any) -> None:
     files = {"cli.py": "import x\nimport torch", "x.py": "import torch"}
     assert places(analyse_tree(files, forbidden=forbid("cli", "torch", indirect=False))) == {("LAY003", "cli.py", 2)}

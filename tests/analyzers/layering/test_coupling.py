@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers.finding import identify
-from analyzers.layering import coupling
+from analyzers.layering import coupling, coupling_search
 from analyzers.layering.coupling import CouplingExtractor, Match, PatternTimeoutError, observed_files
 from analyzers.layering.policy import CouplingPattern
 from analyzers.python.lexer import lex
@@ -91,7 +91,7 @@ def test_a_file_without_the_name_is_not_lexed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_pattern_that_explodes_is_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coupling, "_TIMEOUT", 0.05)
+    monkeypatch.setattr(coupling_search, "TIMEOUT", 0.05)
     with pytest.raises(PatternTimeoutError, match=r"deep/a\.py.*\(x\+x\+\)\+y"):
         lines("(x+x+)+y", "text", "x" * 5000, "deep/a.py")
 

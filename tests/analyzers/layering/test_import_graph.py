@@ -57,7 +57,7 @@ def test_a_statement_counts_once_however_it_is_laid_out(text: str, build_graph: 
 def test_each_statement_counts(build_graph: Any) -> None:
     text = "import pkg\nimport pkg, pkg\nfrom pkg import a\nfrom pkg import a\ndef f():\n    from pkg import a\n"
     graph = build_graph({"pkg/__init__.py": "", "x.py": text})
-    assert [site.line for site in graph.statements[1][0]] == [1, 2, 2, 3, 4, 6]
+    assert [site.line for site in graph.sites(1, 0)] == [1, 2, 2, 3, 4, 6]
 
 
 def test_a_module_that_imports_itself_has_no_edge(build_graph: Any) -> None:

@@ -89,3 +89,9 @@ def test_answer_that_cannot_be_read_is_one_error(monkeypatch: pytest.MonkeyPatch
 
 def test_problem_is_a_plain_record() -> None:
     assert isinstance(check_syntax({"a.py": "("})["a.py"], Problem)
+
+
+def test_a_file_that_cannot_be_read_has_no_error(tmp_path: Path) -> None:
+    names = ("gone.py", "gone\n.py", "folder.py")
+    (tmp_path / "folder.py").mkdir()
+    assert check_syntax({name: tmp_path / name for name in names}) == {}

@@ -1,0 +1,1 @@
+"""KV-cache codecs: how keys and values are stored, and what is read back."""

@@ -1,0 +1,117 @@
+"""What every paged attention kernel is given: one layer's pages, the rows to attend for, and scratch memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from runtime.formats.kv.codecs import KVCodec
+
+
+class Scratch(Protocol):
+    """Memory that kernels share within a step and nobody reads after it."""
+
+    def once(self, key: Hashable, build: Callable[[], Tensor]) -> Tensor:
+        """What `build` gave for `key` in this step; it runs at the first call only. Read-only for callers."""
+
+
+@dataclass(frozen=True, slots=True)
+class KVPages:
+    """The keys and values of one layer, in pages.
+
+    Attributes:
+        keys, values: [num_kv_heads, num_slots, head_dim] of the codec's storage dtype. Token t of a request lies in
+            slot table[t // block_size] * block_size + t % block_size. A head's part of adjacent pages is contiguous,
+            which a kernel that works on one head at a time reads a quarter faster than tokens with all their heads.
+        codec: reads them.
+        k_scale, v_scale: what the codec multiplies keys and values by.
+    """
+
+    keys: Tensor
+    values: Tensor
+    codec: KVCodec
+    k_scale: float
+    v_scale: float
+
+
+@dataclass(frozen=True)
+class Span:
+    """Consecutive tokens of one request, as slots of a cache.
+
+    Attributes:
+        tokens: how many.
+        runs: (first slot, length) of every maximal run of adjacent slots, in the order of the tokens.
+        device: where the cache is.
+    """
+
+    tokens: int
+    runs: tuple[tuple[int, int], ...]
+    device: torch.device
+
+    @functools.cached_property
+    def slots(self) -> Tensor:
+        """The slot of every token, int64 [tokens]."""
+        return torch.cat([torch.arange(slot, slot + length) for slot, length in self.runs]).to(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class PagedRows:
+    """The rows of a step that one kernel call attends for: ragged queries over paged keys, causal in each request.
+
+    Attributes:
+        query_starts: [R] first row of each request in the step's query tensor.
+        query_lens: [R] its rows, which are the last tokens of its context.
+        context_lens: [R] its tokens in the cache, those of this step included.
+        block_tables: [R] its blocks in the order of its tokens.
+        block_size: tokens in a block.
+        device: where the cache is.
+    """
+
+    query_starts: Sequence[int]
+    query_lens: Sequence[int]
+    context_lens: Sequence[int]
+    block_tables: Sequence[Sequence[int]]
+    block_size: int
+    device: torch.device
+    _spans: dict[int | None, list[Span]] = field(default_factory=dict, repr=False)
+
+    def spans(self, window: int | None) -> list[Span]:
+        """[R] the tokens that any row of each request can see, the last of its context included.
+
+        With a window, a row sees itself and the `window - 1` tokens before it. The answer is kept, since every layer
+        of a step asks the same question.
+        """
+        known = self._spans.get(window)
+        if known is None:
+            known = [self._span(request, window) for request in range(len(self.query_lens))]
+            self._spans[window] = known
+        return known
+
+    def _span(self, request: int, window: int | None) -> Span:
+        end = self.context_lens[request]
+        first_row = end - self.query_lens[request]
+        start = 0 if window is None else max(0, first_row - window + 1)
+        runs = slot_runs(self.block_tables[request], start, end, self.block_size)
+        return Span(end - start, runs, self.device)
+
+
+def slot_runs(table: Sequence[int], start: int, end: int, block_size: int) -> tuple[tuple[int, int], ...]:
+    """Maximal runs (first slot, length) of adjacent slots that hold tokens `start` to `end` (excluded)."""
+    first, last = start // block_size, (end - 1) // block_size
+    blocks = list(table[first : last + 1])
+    offset = start - first * block_size
+    if blocks == list(range(blocks[0], blocks[0] + len(blocks))):
+        return ((blocks[0] * block_size + offset, end - start),)
+    cuts = [at for at in range(1, len(blocks)) if blocks[at] != blocks[at - 1] + 1]
+    runs: list[tuple[int, int]] = []
+    token = start
+    for begin, stop in zip([0, *cuts], [*cuts, len(blocks)], strict=True):
+        stop_token = min(end, (first + stop) * block_size)
+        runs.append((blocks[begin] * block_size + (offset if begin == 0 else 0), stop_token - token))
+        token = stop_token
+    return tuple(runs)

@@ -1,0 +1,184 @@
+"""The table of routes is sound, and the selector answers with a choice and every refusal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from runtime.attention.declarations import OBSERVERS, ROUTE_SPECS, LayerShape, RouteSpec
+from runtime.attention.executors import KERNELS
+from runtime.attention.selector import (
+    NOT_BUILT,
+    RouteContext,
+    explain,
+    find_route,
+    route_reason,
+    select,
+    table_problems,
+)
+from runtime.errors import RouteError
+from runtime.formats.kv.declarations import KV_CODECS
+from runtime.platforms.declarations import PLATFORM_SPECS
+
+SHAPE = LayerShape(num_heads=8, num_kv_heads=2, head_dim=128, scale=0.1)
+ON_CARD = RouteContext("decode", "fp16", SHAPE, 16, (1,), "float16", "sm70")
+ON_CPU = replace(ON_CARD, platform="cpu", dtype="float32", codec="fp32")
+ANY = RouteSpec(name="any", stage="any", observer="reference")
+
+
+def test_the_table_is_sound() -> None:
+    assert table_problems(ROUTE_SPECS, OBSERVERS) == []
+
+
+def test_every_built_route_has_a_kernel_and_no_other_has() -> None:
+    assert {spec.name for spec in ROUTE_SPECS if spec.implemented} == set(KERNELS)
+
+
+def test_the_table_names_only_codecs_and_platforms_that_are_declared() -> None:
+    assert {codec for spec in ROUTE_SPECS for codec in spec.codecs} <= {spec.name for spec in KV_CODECS}
+    assert {name for spec in ROUTE_SPECS for name in spec.platforms} <= {spec.name for spec in PLATFORM_SPECS}
+
+
+def test_route_names_hold_no_format() -> None:
+    formats = {word for spec in KV_CODECS for name in (spec.name, *spec.aliases) for word in name.split("_")}
+    assert not formats & {word for spec in ROUTE_SPECS for word in spec.name.split("_")}
+
+
+@pytest.mark.parametrize(
+    ("specs", "problem"),
+    [
+        ([ANY, ANY], "two routes share a name"),
+        ([replace(ANY, name="flash")], "flash is the name of an observer too"),
+        ([replace(ANY, observer="speed")], "any counts in speed, which is not a declared observer"),
+        ([RouteSpec(name="d", stage="decode"), ANY], "d has no fallback and is not a built route of stage any"),
+        ([replace(ANY, implemented=False)], "any has no fallback and is not a built route of stage any"),
+        ([RouteSpec(name="d", stage="decode", fallback="x"), ANY], "d falls back to x, which is not declared"),
+        (
+            [ANY, RouteSpec(name="d", stage="decode", fallback="any")],
+            "d falls back to any, which is not declared after it",
+        ),
+        (
+            [
+                RouteSpec(name="d", stage="decode", fallback="p"),
+                RouteSpec(name="p", stage="prefill", fallback="any"),
+                ANY,
+            ],
+            "d falls back to p, which serves another stage",
+        ),
+    ],
+)
+def test_a_table_that_is_not_sound_is_told_why(specs: list[RouteSpec], problem: str) -> None:
+    assert problem in table_problems(specs, OBSERVERS)
+
+
+FULL = RouteSpec(
+    name="full",
+    stage="prefill",
+    platforms=("sm70",),
+    dtypes=("float16",),
+    codecs=("fp16", "bf16"),
+    head_dims=(64, 128),
+    gqa_ratios=(4,),
+    block_alignment=16,
+    query_alignment=8,
+    max_query=64,
+    window=False,
+    softcap=False,
+)
+TAKEN = replace(ON_CARD, stage="prefill", query_lens=(16, 64))
+
+
+@pytest.mark.parametrize(
+    ("context", "reason"),
+    [
+        (TAKEN, None),
+        (replace(TAKEN, query_lens=()), None),
+        (replace(TAKEN, stage="decode"), "serves prefill, not decode"),
+        (replace(TAKEN, platform="cpu"), "runs on sm70, not on cpu"),
+        (replace(TAKEN, dtype="float32"), "computes in float16, not in float32"),
+        (replace(TAKEN, codec="fp32"), "reads fp16 or bf16, not fp32"),
+        (replace(TAKEN, shape=replace(SHAPE, head_dim=256)), "takes heads of 64 or 128, not of 256"),
+        (replace(TAKEN, shape=replace(SHAPE, num_heads=6)), "takes 4 query heads to a key head, not 3"),
+        (replace(TAKEN, block_size=24), "needs a block size that is a multiple of 16, not 24"),
+        (replace(TAKEN, shape=replace(SHAPE, window=512)), "cannot apply a sliding window"),
+        (replace(TAKEN, shape=replace(SHAPE, softcap=30.0)), "cannot apply a soft cap"),
+        (replace(TAKEN, query_lens=(8, 72)), "takes at most 64 rows of a request, not 72"),
+        (replace(TAKEN, query_lens=(8, 20, 3)), "takes rows by 8, and a request has 20"),
+    ],
+)
+def test_a_refusal_names_what_the_route_takes_and_what_it_got(context: RouteContext, reason: str | None) -> None:
+    assert route_reason(FULL, context) == reason
+
+
+def test_a_missing_kernel_is_the_last_reason_to_refuse() -> None:
+    planned = replace(FULL, implemented=False)
+    assert route_reason(planned, TAKEN) == NOT_BUILT
+    assert route_reason(planned, replace(TAKEN, query_lens=(7,))) == "takes rows by 8, and a request has 7"
+
+
+@pytest.mark.parametrize("stage", ["decode", "verify", "mixed_decode", "prefill"])
+@pytest.mark.parametrize("platform", ["sm70", "cpu", "cuda"])
+def test_every_stage_has_a_route_on_every_platform(stage: str, platform: str) -> None:
+    odd = LayerShape(num_heads=7, num_kv_heads=1, head_dim=40, scale=1.0, window=3, softcap=2.0)
+    for codec in KV_CODECS:
+        choice = select(RouteContext(stage, codec.name, odd, 5, (3, 11), "bfloat16", platform))  # type: ignore[arg-type]
+        assert choice.route.implemented
+
+
+def test_the_choice_comes_with_the_reason_of_every_candidate_before_it() -> None:
+    choice = select(ON_CPU)
+    assert choice.route.name == "reference_decode"
+    assert choice.refusals == (
+        ("flash_decode_grouped", "runs on sm70, not on cpu"),
+        ("flash_decode", "runs on sm70, not on cpu"),
+    )
+
+
+def test_what_the_card_would_run_is_refused_only_for_want_of_a_kernel() -> None:
+    assert select(ON_CARD).refusals == (("flash_decode_grouped", NOT_BUILT), ("flash_decode", NOT_BUILT))
+
+
+def test_explain_has_a_verdict_for_every_route() -> None:
+    rows = {row.route.name: (row.verdict, row.reason) for row in explain(ON_CPU)}
+    assert list(rows) == [spec.name for spec in ROUTE_SPECS]
+    assert rows["reference_decode"] == ("chosen", "")
+    assert rows["reference_attention"] == ("not needed", "reference_decode is preferred")
+    assert rows["flash_verify"] == ("refused", "serves verify, not decode")
+
+
+def test_a_forced_route_runs_though_another_is_preferred() -> None:
+    choice = select(ON_CPU, "reference_attention")
+    assert (choice.route.name, choice.refusals) == ("reference_attention", ())
+
+
+def test_a_forced_route_binds_only_the_stages_that_it_serves() -> None:
+    choice = select(replace(ON_CPU, stage="prefill", query_lens=(5,)), "reference_decode")
+    assert choice.route.name == "reference_attention"
+
+
+def test_a_forced_route_that_cannot_take_the_call_is_an_error_with_the_reason() -> None:
+    with pytest.raises(
+        RouteError, match=r"'flash_decode' was forced and cannot .* decode call: runs on sm70, not on cpu"
+    ):
+        select(ON_CPU, "flash_decode")
+
+
+def test_an_undeclared_route_is_an_error_that_names_its_neighbours() -> None:
+    with pytest.raises(RouteError, match="no route is called 'flash_decod'; did you mean 'flash_decode'"):
+        select(ON_CPU, "flash_decod")
+    with pytest.raises(RouteError, match="no route is called 'zzz'; declared: flash_decode_grouped"):
+        find_route("zzz")
+
+
+def test_an_observer_is_no_route() -> None:
+    with pytest.raises(RouteError, match="'reference' is an observer"):
+        find_route("reference")
+
+
+def test_declarations_and_selector_import_no_torch() -> None:
+    modules = "runtime.attention.selector, runtime.formats.kv.declarations"
+    program = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,1 @@
+"""One module a family; importing it registers the family."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from importlib.metadata import version
 
@@ -49,6 +50,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. A user's mistake ends in one line on standard error, never in a traceback."""
+    warnings.showwarning = _warn
     try:
         cli.main(prog_name="v100", standalone_mode=False)
         sys.stdout.flush()
@@ -68,6 +70,10 @@ def main() -> None:
         # Whoever read the output has closed it; there is nobody left to tell.
         sys.stderr.close()
         sys.exit(0)
+
+
+def _warn(message: Warning | str, *place: object, **more: object) -> None:
+    click.echo(f"warning: {message}", err=True)
 
 
 def _complain(message: str) -> None:

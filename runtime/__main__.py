@@ -1,0 +1,5 @@
+"""`python -m runtime` is `v100`."""
+
+from runtime.cli import main
+
+main()

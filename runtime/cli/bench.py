@@ -1,0 +1,109 @@
+"""`v100 bench`: how fast a model answers here, by the number of requests that it serves at once."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import click
+
+from runtime.cli.engine_options import EngineOptions, engine_options
+from runtime.engine.sampling_params import SamplingParams
+
+if TYPE_CHECKING:
+    from runtime.llm import LLM
+
+
+@dataclass(frozen=True)
+class _Round:
+    """Medians of one number of concurrent requests: seconds, and tokens a second."""
+
+    requests: int
+    first_token_seconds: float
+    decode_tokens_per_second: float
+    output_tokens_per_second: float
+
+
+@click.command("bench")
+@click.option("--prompt-tokens", type=click.IntRange(min=1), default=128, show_default=True, help="Tokens of a prompt.")
+@click.option("--output-tokens", type=click.IntRange(min=2), default=64, show_default=True, help="Tokens of an answer.")
+@click.option(
+    "--requests",
+    "concurrencies",
+    type=click.IntRange(min=1),
+    multiple=True,
+    default=(1, 4, 16),
+    show_default=True,
+    help="Requests at once; may be repeated.",
+)
+@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds; medians are printed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@engine_options
+def command(
+    options: EngineOptions,
+    *,
+    prompt_tokens: int,
+    output_tokens: int,
+    concurrencies: tuple[int, ...],
+    runs: int,
+    as_json: bool,
+) -> None:
+    """Measure a model on this machine, greedily, on random prompts that share nothing.
+
+    The time to the first token is of the request that waits longest; decoding is the rate of all requests together
+    once each has its first token; output is all tokens over the whole time.
+    """
+    from runtime.cli.progress import load
+
+    llm = load(options)
+    _measure(llm, 1, prompt_tokens, 2, seed=-1)  # the first call prepares kernels and threads
+    rounds = [
+        _median([_measure(llm, count, prompt_tokens, output_tokens, seed) for seed in range(runs)])
+        for count in concurrencies
+    ]
+    if as_json:
+        shape = {"prompt_tokens": prompt_tokens, "output_tokens": output_tokens, "runs": runs}
+        figures = {"platform": llm.platform.name, "qualified": llm.platform.qualified, **shape}
+        click.echo(json.dumps({**figures, "rounds": [asdict(figure) for figure in rounds]}, indent=2))
+        return
+    config = llm.resolved.config
+    click.echo(
+        f"{llm.platform.name}, {config.model.dtype}, cache {config.cache.codec}; "
+        f"{prompt_tokens} prompt and {output_tokens} output tokens, medians of {runs}"
+    )
+    click.echo("requests   first token    decode tok/s    output tok/s")
+    for figure in rounds:
+        click.echo(
+            f"{figure.requests:8d}   {figure.first_token_seconds * 1000:8.1f} ms   "
+            f"{figure.decode_tokens_per_second:13.1f}   {figure.output_tokens_per_second:13.1f}"
+        )
+
+
+def _measure(llm: LLM, count: int, prompt_tokens: int, output_tokens: int, seed: int) -> _Round:
+    numbers = random.Random(f"{seed} {count}")
+    vocabulary = range(llm.tokenizer.vocab_size)
+    prompts = [numbers.choices(vocabulary, k=prompt_tokens) for _ in range(count)]
+    params = SamplingParams(temperature=0, max_tokens=output_tokens, ignore_eos=True)
+    started = time.monotonic()
+    outputs = llm.generate(prompts, params)
+    ended = time.monotonic()
+    first = max(output.metrics.first_token or ended for output in outputs)
+    return _Round(
+        requests=count,
+        first_token_seconds=first - started,
+        decode_tokens_per_second=count * (output_tokens - 1) / (ended - first),
+        output_tokens_per_second=count * output_tokens / (ended - started),
+    )
+
+
+def _median(rounds: list[_Round]) -> _Round:
+    return _Round(
+        rounds[0].requests,
+        median(one.first_token_seconds for one in rounds),
+        median(one.decode_tokens_per_second for one in rounds),
+        median(one.output_tokens_per_second for one in rounds),
+    )

@@ -1,0 +1,22 @@
+"""`v100 doctor`: is this machine fit for the runtime, and what mends what is not."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from runtime.platforms.doctor import diagnose, render, to_json
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+def command(as_json: bool) -> None:
+    """Examine this machine: Python, driver, cards, torch, sm_70 code, Triton, NVRTC, numpy.
+
+    Each line that is not ok is followed by the command that mends it. Exit status: 0 the runtime works here, be it
+    slowly; 1 it does not.
+    """
+    report = diagnose()
+    click.echo(to_json(report) if as_json else render(report).rstrip())
+    sys.exit(0 if report.healthy else 1)

@@ -1,0 +1,140 @@
+"""`v100 explain`: which attention route a call would get, and what every setting would be. Needs no GPU, no torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import get_args
+
+import click
+
+from runtime.attention.declarations import LayerShape, Stage
+from runtime.attention.selector import Explanation, RouteContext, explain
+from runtime.cli.engine_options import EngineOptions, engine_options
+from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_report
+from runtime.platforms.protocol import declared
+
+_CARD = "sm70"
+
+
+_STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The call that is asked about, as far as the command line says it."""
+
+    stage: Stage | None
+    heads: int
+    kv_heads: int
+    head_dim: int
+    window: int | None
+    softcap: float | None
+    rows: tuple[int, ...]
+
+    def shape(self) -> LayerShape:
+        if self.heads % self.kv_heads:
+            raise click.UsageError(f"--heads {self.heads} is no multiple of --kv-heads {self.kv_heads}")
+        scale = self.head_dim**-0.5
+        return LayerShape(self.heads, self.kv_heads, self.head_dim, scale, self.window, self.softcap)
+
+    def stages(self) -> tuple[Stage, ...]:
+        return _STAGES if self.stage is None else (self.stage,)
+
+
+@click.command("explain")
+@engine_options
+@click.option("--config", "of_config", is_flag=True, help="Every setting, its value and where that comes from.")
+@click.option("--stage", type=click.Choice(_STAGES), help="One stage; all of them if none is named.")
+@click.option("--heads", type=click.IntRange(min=1), default=32, show_default=True, help="Query heads.")
+@click.option("--kv-heads", type=click.IntRange(min=1), default=8, show_default=True, help="Key and value heads.")
+@click.option("--head-dim", type=click.IntRange(min=1), default=128, show_default=True, help="Size of a head.")
+@click.option("--window", type=click.IntRange(min=1), help="Tokens of a sliding window.")
+@click.option("--softcap", type=click.FloatRange(min=0, min_open=True), help="Bound of the scores.")
+@click.option("--rows", multiple=True, type=click.IntRange(min=1), help="Rows of a request; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def command(options: EngineOptions, of_config: bool, as_json: bool, **call: object) -> None:
+    """Say which attention route a call would get, and why not the others.
+
+    The platform is sm70 unless --platform names another: the answer comes from declarations, and the card need not be
+    here. With --model, its heads and its defaults are used. With --config, say what every setting would be instead.
+    """
+    platform = "sm70" if options.platform == "auto" else options.platform
+    asked = _Call(**call)  # type: ignore[arg-type]
+    resolved, shapes = _planned(options, platform, asked)
+    if of_config:
+        report = {"platform": platform, **runtime_policy_report(resolved)}
+        click.echo(json.dumps(report, indent=2) if as_json else _settings_table(platform, resolved))
+        return
+    contexts = [_context(platform, resolved, stage, shape, asked) for shape in shapes for stage in asked.stages()]
+    explained = [(context, explain(context, resolved.config.attention.route)) for context in contexts]
+    if as_json:
+        click.echo(json.dumps([_as_data(context, rows) for context, rows in explained], indent=2))
+    else:
+        click.echo("\n\n".join(_routes_table(context, rows) for context, rows in explained))
+
+
+def _planned(options: EngineOptions, platform: str, asked: _Call) -> tuple[Resolved, tuple[LayerShape, ...]]:
+    """The settings as they would be on a platform, and the distinct layer shapes of the model or of the call."""
+    builder = ConfigBuilder(options.explicit(), captured())
+    declaration = declared(platform)
+    builder.with_platform(declaration.defaults(), declaration.overrides())
+    path = builder.build().config.model.path
+    if not path:
+        return builder.build(), (asked.shape(),)
+    # Only here: reading a checkpoint needs torch.
+    from runtime.models.checkpoint import open_checkpoint
+
+    checkpoint = open_checkpoint(path)
+    shapes = tuple(dict.fromkeys(checkpoint.config.layer_shapes()))
+    return builder.with_model(checkpoint.adapter.defaults).build(), shapes
+
+
+def _context(platform: str, resolved: Resolved, stage: Stage, shape: LayerShape, asked: _Call) -> RouteContext:
+    config = resolved.config
+    return RouteContext(
+        stage=stage,
+        codec=config.cache.codec,
+        shape=shape,
+        block_size=config.cache.block_size,
+        query_lens=asked.rows,
+        dtype=config.model.dtype,
+        platform=platform,
+    )
+
+
+def _routes_table(context: RouteContext, rows: list[Explanation]) -> str:
+    width = max(len(row.route.name) for row in rows)
+    lines = [_title(context)]
+    serving = [row for row in rows if row.route.stage in ("any", context.stage)]
+    lines += [f"  {row.verdict:<10}  {row.route.name:<{width}}  {row.reason}".rstrip() for row in serving]
+    return "\n".join(lines)
+
+
+def _title(context: RouteContext) -> str:
+    shape = context.shape
+    limits = {"window": shape.window, "soft cap": shape.softcap}
+    return ", ".join(
+        [
+            f"{context.stage} on {context.platform} in {context.dtype}",
+            f"{shape.num_heads} query heads on {shape.num_kv_heads} of {shape.head_dim}",
+            *(f"{name} {limit:g}" for name, limit in limits.items() if limit is not None),
+            f"cache {context.codec} in blocks of {context.block_size}",
+        ]
+    )
+
+
+def _as_data(context: RouteContext, rows: list[Explanation]) -> dict[str, object]:
+    routes = [{"route": row.route.name, "verdict": row.verdict, "reason": row.reason} for row in rows]
+    return {"call": asdict(context), "routes": routes}
+
+
+def _settings_table(platform: str, resolved: Resolved) -> str:
+    values = {path: json.dumps(provenance.chosen.value) for path, provenance in resolved.provenance.items()}
+    widths = max(map(len, values)), max(map(len, values.values()))
+    lines = [f"settings on {platform}, strongest source first: explicit, environment, platform, model, declared"]
+    for path, provenance in resolved.provenance.items():
+        chosen = provenance.chosen
+        source = f"{chosen.source} {chosen.origin}".strip()
+        lines.append(f"  {path:<{widths[0]}}  {values[path]:<{widths[1]}}  {source}: {chosen.reason}")
+    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """The Voltgate runtime: an LLM inference engine for NVIDIA V100 that also runs on a plain CPU.
 
-`LLM` and `SamplingParams` are imported when they are first used: the command line and the analysers' data need no torch.
+`LLM` and `SamplingParams` are imported when first used: the command line and the declarations need no torch.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class LLM:
         self.platform = current(platform)
         builder = ConfigBuilder(explicit, captured() if environ is None else environ)
         builder.with_platform(self.platform.defaults(), self.platform.overrides())
-        path = builder.build().config.model.path or default_model()
+        path = str(builder.settled("model.path")) or default_model()
         checkpoint = open_checkpoint(path)
         self.resolved = builder.with_model(checkpoint.adapter.defaults).build()
         config = self.resolved.config

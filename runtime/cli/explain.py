@@ -79,7 +79,7 @@ def _planned(options: EngineOptions, platform: str, asked: _Call) -> tuple[Resol
     builder = ConfigBuilder(options.explicit(), captured())
     declaration = declared(platform)
     builder.with_platform(declaration.defaults(), declaration.overrides())
-    path = builder.build().config.model.path
+    path = str(builder.settled("model.path"))
     if not path:
         return builder.build(), (asked.shape(),)
     # Only here: reading a checkpoint needs torch.

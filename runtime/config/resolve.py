@@ -82,6 +82,10 @@ class ConfigBuilder:
         _warn_of_overrides(settled)
         return Resolved(config, settled)
 
+    def settled(self, path: str) -> object:
+        """The value of one setting as far as it is known, before safety has its say."""
+        return _by_precedence(list(self._stated()))[path].chosen.value
+
     def _stated(self) -> Iterator[tuple[str, Candidate]]:
         """Every (owner path, candidate), strongest first."""
         for path, value in self._explicit.items():

@@ -96,7 +96,8 @@ class Scheduler(Generic[RequestT]):
         """Plan those that run already; return what is left of the budget.
 
         Requests that lack one token go first, so that a long prompt never holds up those that are answering. Prompts
-        that were admitted in part go on after them; their blocks are reserved already.
+        that were admitted in part go on after them; their blocks are reserved already. The budget has a token for every
+        running request, since each was admitted with what the others had left.
         """
         unfinished_prompts = []
         position = 0
@@ -105,12 +106,12 @@ class Scheduler(Generic[RequestT]):
             position += 1
             if request.num_tokens - request.num_computed > 1:
                 unfinished_prompts.append(request)
-            elif budget and self._secure(request, plan):
+            elif self._secure(request, plan):
                 plan.requests.append(request)
                 plan.lengths.append(1)
                 budget -= 1
         for request in unfinished_prompts:
-            if budget and request.state is RequestState.RUNNING:
+            if budget:
                 length = min(request.num_tokens - request.num_computed, budget, self._chunk)
                 plan.requests.append(request)
                 plan.lengths.append(length)

@@ -126,6 +126,16 @@ def test_a_stop_string_ends_the_output_before_it() -> None:
     assert (output.finish_reason, output.stop_reason) == ("stop", text[4:6])
 
 
+def test_text_held_back_for_a_stop_string_is_given_out_at_the_end() -> None:
+    free = engine_of(StubModel(), LetterTokenizer())
+    name = free.add_request("abc", GREEDY)
+    text = finish_all(free)[name].outputs[0].text
+    engine = engine_of(StubModel(), LetterTokenizer())
+    params = SamplingParams(temperature=0.0, max_tokens=12, ignore_eos=True, stop=(text[-3:] + "!",))
+    name = engine.add_request("abc", params)
+    assert finish_all(engine)[name].outputs[0].text == text
+
+
 def test_a_request_that_reaches_the_models_length_ends_with_length() -> None:
     engine = engine_of(StubModel(), max_model_len=10)
     name = engine.add_request([1] * 6, SamplingParams(temperature=0.0, max_tokens=100, ignore_eos=True))
@@ -249,6 +259,14 @@ def test_sequences_of_one_prompt_compute_it_once_and_differ() -> None:
     assert output.metrics.cached_tokens == 3 * 32
 
 
+def test_prompt_logprobs_do_not_keep_the_other_sequences_from_sharing_the_prompt() -> None:
+    engine = engine_of(StubModel())
+    name = engine.add_request([5] * 33, SamplingParams(n=3, prompt_logprobs=0))
+    output = finish_all(engine)[name]
+    assert len(output.prompt_logprobs or ()) == 33
+    assert engine.stats().cached_tokens == 2 * 32
+
+
 def test_a_known_prefix_is_not_computed_again_but_its_last_token_is() -> None:
     model = StubModel()
     engine = engine_of(model)
@@ -279,16 +297,17 @@ def test_priority_serves_smaller_numbers_first() -> None:
     assert order == [soon, late]
 
 
-@pytest.mark.parametrize("options", [{}, {"max_num_batched_tokens": 5}, {"num_blocks": 8}])
+@pytest.mark.parametrize("options", [{}, {"max_num_batched_tokens": 5}, {"num_blocks": 8}, {"prefill_chunk": 2}])
 def test_logprobs_are_those_of_the_model(options: dict[str, int]) -> None:
     model = StubModel()
     engine = engine_of(model, **options)
     prompt = [3, 1, 4, 1, 5, 9, 2, 6]
     engine.add_request(prompt, GREEDY)
     finish_all(engine)  # a cached prefix must not swallow prompt log probabilities
-    params = SamplingParams(temperature=0.0, max_tokens=4, logprobs=2, prompt_logprobs=1, ignore_eos=True)
+    params = SamplingParams(temperature=0.0, max_tokens=12, logprobs=2, prompt_logprobs=1, ignore_eos=True)
     names = [engine.add_request([*prompt, last], params) for last in range(3)]
     outputs = finish_all(engine)
+    assert (engine.stats().preemptions > 0) == ("num_blocks" in options)
     for last, name in enumerate(names):
         output = outputs[name]
         context = [*prompt, last, *output.outputs[0].token_ids]
@@ -308,7 +327,7 @@ def test_a_value_that_is_not_finite_fails_its_own_request_and_names_the_layer() 
     model.embedding[9] = torch.inf
     engine = engine_of(model, max_num_batched_tokens=6)
     good = engine.add_request([1, 2, 3], GREEDY)
-    bad = engine.add_request([1, 2, 3, 9, 4, 5, 6, 7, 8, 9, 1, 2, 3], GREEDY)
+    bad = engine.add_request([1, 2, 3, 9, *[4] * 20], GREEDY)  # many steps before its logits are wanted
     outputs = finish_all(engine)
     assert outputs[good].outputs[0].token_ids == model.greedy_alone([1, 2, 3], 12)
     failed = outputs[bad].outputs[0]

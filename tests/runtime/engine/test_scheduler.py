@@ -17,9 +17,13 @@ from runtime.engine.scheduler import Plan, Scheduler, StepResult
 VOCABULARY = 7  # small, so that prompts share prefixes by chance
 
 
-def next_token(context: list[int]) -> int:
-    """The stub's answer depends on every token of the context and on their order."""
-    return zlib.crc32(bytes(context)) % VOCABULARY
+def absorbed(before: int, token: int) -> int:
+    """What a place in the cache holds: it depends on its token and, as keys and values do, on all before it."""
+    return zlib.crc32(bytes([token]), before)
+
+
+def next_token(state: int) -> int:
+    return state % VOCABULARY
 
 
 class Stream(Request):
@@ -47,26 +51,31 @@ class PagedStub:
     def run(self, plan: Plan[Stream]) -> StepResult:
         rows = list(zip(plan.requests, plan.lengths, strict=True))
         written: set[int] = set()
-        for request, length in rows:
-            for position in range(request.num_computed, request.num_computed + length):
-                slot = self.slot(request, position)
-                assert slot not in written, "two rows write to one slot"
-                written.add(slot)
-                (self.slots[slot],) = request.tokens_between(position, position + 1)
         tokens: list[int | None] = []
         for request, length in rows:
             end = request.num_computed + length
-            context = [self.slots[self.slot(request, position)] for position in range(end)]
-            assert context == list(request.tokens_between(0, end)), "the cache does not hold the request's own tokens"
-            tokens.append(next_token(context) if end == request.num_tokens else None)
+            for position, token in enumerate(request.tokens_between(request.num_computed, end), request.num_computed):
+                before = self.slots[self.slot(request, position - 1)] if position else 0
+                assert before is not None, "a place is read that nobody has filled"
+                slot = self.slot(request, position)
+                assert slot not in written, "two rows write to one slot"
+                written.add(slot)
+                self.slots[slot] = absorbed(before, token)
+            state = self.slots[self.slot(request, end - 1)]
+            assert state is not None
+            tokens.append(next_token(state) if end == request.num_tokens else None)
         return StepResult(tokens)
 
 
 def alone(prompt: list[int], limit: int) -> list[int]:
-    context = list(prompt)
+    state = 0
+    for token in prompt:
+        state = absorbed(state, token)
+    output: list[int] = []
     for _ in range(limit):
-        context.append(next_token(context))
-    return context[len(prompt) :]
+        output.append(next_token(state))
+        state = absorbed(state, output[-1])
+    return output
 
 
 def scheduler_of(
@@ -192,7 +201,7 @@ class Simulation:
         assert all(length > 0 for length in plan.lengths)
         assert sum(plan.lengths) <= self.config.max_num_batched_tokens
         assert len(self.scheduler.running) <= self.config.max_num_seqs
-        assert len(set(plan.requests)) == len(plan.requests)
+        assert len({*plan.requests, *plan.preempted}) == len(plan.requests) + len(plan.preempted)
         result = self.stub.run(plan)
         for stream, arrival in list(self.live.items()):
             self.age[stream] += 1
@@ -326,3 +335,15 @@ def test_what_a_failed_request_computed_before_is_not_reused() -> None:
     scheduler.add(later)
     scheduler.schedule()
     assert later.num_cached == 0
+
+
+def test_a_prompt_that_is_preempted_half_way_is_not_in_the_plan() -> None:
+    scheduler = scheduler_of(8, 1, prefill_chunk=1)
+    answering, prompt = Stream([1], 6), Stream([2] * 5, 1)
+    stub = started(scheduler, answering, prompt)
+    for _ in range(3):
+        plan = scheduler.schedule()
+        assert plan.requests == [answering, prompt]
+        scheduler.postprocess(plan, stub.run(plan))
+    plan = scheduler.schedule()
+    assert (plan.requests, plan.preempted) == ([answering], [prompt])

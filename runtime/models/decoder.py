@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding, linear
+from torch.nn.functional import embedding
 
 from runtime.attention.attention import Attention
 from runtime.attention.declarations import LayerShape
 from runtime.engine.model import Probe
 from runtime.kernels.reference.activation import gelu_tanh_and_mul, silu_and_mul
 from runtime.kernels.reference.norm import rms_norm
+from runtime.kernels.reference.product import add_product, product
 from runtime.kernels.reference.rotary import rotary
 from runtime.models.config import Activation, DecoderConfig
 from runtime.models.rope import RotaryEmbedding
@@ -74,7 +75,7 @@ class Decoder:
             self._join(residual, attended, layer.output, layer.output_bias, layer.attention_post_norm)
             if probe is not None:
                 probe(f"layers.{index}.attention", residual)
-            gated = linear(self._norm(residual, layer.mlp_norm), layer.gate_up, layer.gate_up_bias)
+            gated = product(self._norm(residual, layer.mlp_norm), layer.gate_up, layer.gate_up_bias)
             self._join(residual, self._activation(gated), layer.down, layer.down_bias, layer.mlp_post_norm)
             if probe is not None:
                 probe(f"layers.{index}.mlp", residual)
@@ -83,7 +84,7 @@ class Decoder:
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
         """float32 [R, vocab] of rows of `forward`'s result, [R, d]."""
-        logits = linear(hidden, self.weights.head).float()
+        logits = product(hidden, self.weights.head).float()
         cap = self.config.final_softcap
         return logits if cap is None else logits.div_(cap).tanh_().mul_(cap)
 
@@ -95,13 +96,11 @@ class Decoder:
     ) -> Tensor:
         """Attention of one layer over normed x [T, d], before the output product: [T, H D]."""
         rows, heads = x.shape[0], self.config.qkv_heads
-        qkv = linear(x, layer.qkv, layer.qkv_bias).view(rows, -1, self.config.head_dim)
-        value = qkv[:, -heads[2] :]
+        qkv = product(x, layer.qkv, layer.qkv_bias).view(rows, -1, self.config.head_dim)
+        turned, value = qkv.split_with_sizes((heads[0] + heads[1], heads[2]), 1)
         if layer.q_norm is not None and layer.k_norm is not None:
-            query, key, value = qkv.split_with_sizes(heads, 1)
+            query, key = turned.split_with_sizes(heads[:2], 1)
             turned = torch.cat((self._norm(query, layer.q_norm), self._norm(key, layer.k_norm)), 1)
-        else:
-            turned = qkv[:, : -heads[2]]
         query, key = rotary(turned, cos, sin).split_with_sizes(heads[:2], 1)
         return attention.forward(index, query, key, value).view(rows, -1)
 
@@ -110,9 +109,9 @@ class Decoder:
     ) -> None:
         """Add a branch's last product to the residual stream, in place."""
         if bias is None and post_norm is None and self.dtype == self.residual_dtype:
-            residual.addmm_(inner, weight.t())
+            add_product(residual, inner, weight)
             return
-        branch = linear(inner, weight, bias)
+        branch = product(inner, weight, bias)
         if post_norm is not None:
             branch = rms_norm(branch, post_norm, self.config.norm_eps, self.residual_dtype)
         residual.add_(branch)

@@ -7,6 +7,7 @@ import torch
 
 from runtime.kernels.reference.activation import gelu_tanh_and_mul, silu_and_mul
 from runtime.kernels.reference.norm import rms_norm
+from runtime.kernels.reference.product import add_product, product
 from runtime.kernels.reference.rotary import rotary, rotary_table
 
 
@@ -78,3 +79,15 @@ def test_gelu_tanh_and_mul_is_its_formula_and_leaves_its_input_alone() -> None:
     gelu = gate / 2 * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (gate + 0.044715 * gate**3)))
     torch.testing.assert_close(gelu_tanh_and_mul(x), (gelu * up).float())
     assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 63, 64, 100])
+def test_a_product_is_the_same_however_many_rows_it_has(rows: int) -> None:
+    x, weight, bias = random(rows, 24), random(40, 24, seed=1), random(40, seed=2)
+    wanted = x.double() @ weight.double().T
+    torch.testing.assert_close(product(x, weight).double(), wanted, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(product(x, weight, bias).double(), wanted + bias.double(), atol=1e-5, rtol=1e-5)
+    assert product(x, weight).is_contiguous()
+    target = torch.ones(rows, 40)
+    add_product(target, x, weight)
+    torch.testing.assert_close(target.double(), wanted + 1, atol=1e-5, rtol=1e-5)

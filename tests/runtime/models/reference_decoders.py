@@ -26,7 +26,7 @@ def random_config(family: str, seed: int) -> Config:
         "num_attention_heads": heads,
         "num_key_value_heads": kv_heads,
         "head_dim": choice.choice([8, 16, 24]),
-        "hidden_size": heads * choice.choice([8, 12]),
+        "hidden_size": heads * choice.choice([24, 32]),
         "intermediate_size": choice.choice([40, 56]),
         "max_position_embeddings": 64,
         "rms_norm_eps": choice.choice([1e-5, 1e-6]),
@@ -99,7 +99,7 @@ def _gemma2(choice: random.Random, sizes: dict[str, Any]) -> Config:
     return transformers.Gemma2Config(
         **sizes,
         sliding_window=6,
-        query_pre_attn_scalar=choice.choice([8, 30]),
+        query_pre_attn_scalar=choice.choice([16, 30]),
         attn_logit_softcapping=2.0,
         final_logit_softcapping=3.0,
     )
@@ -110,7 +110,7 @@ def _gemma3(choice: random.Random, sizes: dict[str, Any]) -> Config:
     return transformers.Gemma3TextConfig(
         **(sizes | {"num_hidden_layers": 7}),
         sliding_window=choice.choice([4, 9]),
-        query_pre_attn_scalar=choice.choice([8, 30]),
+        query_pre_attn_scalar=choice.choice([16, 30]),
         rope_parameters={
             "full_attention": choice.choice([full, {"rope_type": "default", "rope_theta": 5_000.0}]),
             "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},

@@ -79,6 +79,13 @@ def test_a_saved_config_reads_like_a_complete_one(family: str, tmp_path: Path) -
     assert from_hf(saved) == from_hf(json.loads(config.to_json_string(use_diff=False)))
 
 
+@pytest.mark.parametrize("family", ["qwen2", "qwen3", "gemma2", "gemma3"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rule_of_a_family_says_which_layers_have_a_window(family: str, seed: int) -> None:
+    settings = json.loads(random_config(family, seed).to_json_string(use_diff=False))
+    assert from_hf({**settings, "layer_types": None}) == from_hf(settings)
+
+
 def test_yarn_stretches_the_longest_context() -> None:
     scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
     config = from_hf({**LLAMA, "rope_scaling": scaling})

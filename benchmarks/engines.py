@@ -38,7 +38,7 @@ class Voltgate:
 
     def answers(self, prompts: Sequence[Tokens], tokens: int) -> list[list[int]]:
         """Continue all prompts at once."""
-        params = SamplingParams(temperature=0, max_tokens=tokens, ignore_eos=True)
+        params = SamplingParams(temperature=0, min_tokens=tokens, max_tokens=tokens)
         return [list(output.outputs[0].token_ids) for output in self.llm.generate(prompts, params)]
 
 

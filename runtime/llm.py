@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from itertools import repeat
 from typing import cast
 
 import torch
 
-from runtime.config import ConfigBuilder, Resolved, captured
+from runtime.config import ConfigBuilder, Defaults, Resolved, captured
 from runtime.engine.engine import Engine
+from runtime.engine.generation import Generation
 from runtime.engine.outputs import RequestOutput
 from runtime.engine.sampling_params import SamplingParams
 from runtime.errors import RequestError
-from runtime.models.chat import ChatTemplate, load_chat_template
-from runtime.models.checkpoint import open_checkpoint
+from runtime.models.chat import ChatTemplate
+from runtime.models.checkpoint import Checkpoint, open_checkpoint
 from runtime.models.default_model import default_model
-from runtime.models.loader import ProgressCallback, read_decoder
-from runtime.models.tokenizer import ModelTokenizer, load_tokenizer
+from runtime.models.loader import ProgressCallback, load_model
+from runtime.models.tokenizer import ModelTokenizer
 from runtime.platforms import Platform, current
 
 Prompt = str | Sequence[int]
 Message = Mapping[str, object]
 BatchProgress = Callable[[int, float], None]
-"""Is told how many requests are finished, and how many tokens a second were generated so far."""
+"""Is told how many requests are finished, and how many tokens a second these brought so far."""
 
 
 class LLM:
-    """A model that answers on this machine.
+    """A model that answers on this machine. To be used from one thread; `AsyncEngine` serves many clients.
+
+    Several of them can live in one process, and each keeps its own settings. The one exception is `parallel.threads`,
+    which torch has only one of in a process: the model that was loaded last decides.
 
     Attributes:
         engine: serves the requests.
@@ -59,29 +64,41 @@ class LLM:
         Args:
             model: a GGUF file or a Hugging Face folder; empty for `V100_MODEL`, or else the packaged default.
             platform: `auto`, `cpu`, `sm70` or `cuda`.
-            environ: the variables to capture; None for those of this process, as they are now.
             settings: by owner path, or by its last part: `{"dtype": "float16", "cache.codec": "fp8"}`.
+            environ: the variables to capture; None for those of this process, as they are now.
             progress: called after every tensor that was loaded.
 
         Raises:
             ConfigError: a setting, a variable or the platform cannot be honoured.
             CheckpointError: the model cannot be loaded.
+            RouteError: the attention route that was forced cannot serve this model here.
         """
         explicit = {**(settings or {}), **({"model.path": model} if model else {})}
-        self.platform = current(platform)
         builder = ConfigBuilder(explicit, captured() if environ is None else environ)
+        self.platform = current(platform)
         builder.with_platform(self.platform.defaults(), self.platform.overrides())
-        path = str(builder.settled("model.path")) or default_model()
-        checkpoint = open_checkpoint(path)
-        self.resolved = builder.with_model(checkpoint.adapter.defaults).build()
+        named = str(builder.settled("model.path"))
+        checkpoint = open_checkpoint(named or default_model())
+        self.resolved = builder.with_model(_model_defaults(checkpoint, named)).build()
         config = self.resolved.config
-        self.tokenizer = load_tokenizer(config.model.tokenizer or path)
-        self.chat_template = load_chat_template(path)
         if config.parallel.threads is not None:
             torch.set_num_threads(config.parallel.threads)
-        dtypes = getattr(torch, config.model.dtype), getattr(torch, config.model.residual_dtype)
-        decoder = read_decoder(checkpoint, *dtypes, self.platform.device, progress)
-        self.engine = Engine(decoder, self.tokenizer, config, self.platform)
+        loaded = load_model(
+            checkpoint,
+            getattr(torch, config.model.dtype),
+            getattr(torch, config.model.residual_dtype),
+            self.platform.device,
+            progress,
+            tokenizer=config.model.tokenizer,
+        )
+        self.tokenizer, self.chat_template = loaded.tokenizer, loaded.chat_template
+        self.engine = Engine(loaded.model, self.tokenizer, config, self.platform)
+        self._streams: dict[str, deque[RequestOutput]] = {}
+
+    @property
+    def threads(self) -> int:
+        """CPU threads that this process computes with now."""
+        return torch.get_num_threads()
 
     def generate(
         self,
@@ -102,35 +119,34 @@ class LLM:
         Raises:
             RequestError: one of them can never be served; none was started.
         """
-        asked = _listed(prompts)
-        each = list(params) if isinstance(params, Sequence) else list(repeat(params, len(asked)))
-        if len(each) != len(asked):
-            raise RequestError(f"{len(asked)} prompts, and {len(each)} sampling parameters: give one, or one for each")
-        generations = [self.engine.prepare(*request) for request in zip(asked, each, strict=True)]
+        generations = self._prepared(_listed(prompts), params)
         try:
             for generation in generations:
                 self.engine.submit(generation)
-            finished = self._finish(progress)
-        except BaseException:
-            self.engine.abort_all()
-            raise
-        return [finished[generation.request_id] for generation in generations]
+            finished = self._finish({generation.request_id for generation in generations}, progress)
+        finally:
+            for generation in generations:
+                self.engine.abort(generation.request_id)
+        now = time.monotonic()
+        return [finished.get(generation.request_id) or generation.snapshot(now) for generation in generations]
 
     def stream(self, prompt: Prompt, params: SamplingParams | None = None) -> Generator[RequestOutput, None, None]:
-        """Continue one prompt and yield a snapshot after every step. To leave the iteration aborts the request.
+        """Continue one prompt and yield a snapshot after every step, also while the prompt is computed in parts.
+
+        To leave the iteration aborts the request. Several streams may be read in turns, and `generate` be called
+        between: nothing is lost.
 
         Raises:
             RequestError: it can never be served.
         """
-        request_id = self.engine.add_request(prompt, params)
-        try:
-            while self.engine.has_unfinished:
-                yield from (output for output in self.engine.step() if output.request_id == request_id)
-        finally:
-            self.engine.abort(request_id)
+        return self._streamed(self.engine.prepare(prompt, params))
 
     def chat_prompt(self, messages: Sequence[Message], **variables: object) -> list[int]:
         """The tokens of a conversation that ends with the opening of an answer, by the model's own template.
+
+        Args:
+            messages: each with "role" and "content".
+            variables: further names that the template knows, such as `tools`.
 
         Raises:
             RequestError: the model has no template, or it refuses this conversation.
@@ -138,21 +154,72 @@ class LLM:
         prompt = self.chat_template.render(messages, add_generation_prompt=True, **variables)
         return self.tokenizer.encode(prompt, add_special=False)
 
-    def chat(self, messages: Sequence[Message], params: SamplingParams | None = None) -> RequestOutput:
+    def chat(
+        self, messages: Sequence[Message], params: SamplingParams | None = None, **variables: object
+    ) -> RequestOutput:
         """Answer one conversation. Raises RequestError as `chat_prompt` and `generate` do."""
-        (output,) = self.generate(self.chat_prompt(messages), params)
+        (output,) = self.generate(self.chat_prompt(messages, **variables), params)
         return output
 
-    def _finish(self, progress: BatchProgress | None) -> dict[str, RequestOutput]:
-        started = time.monotonic()
+    def _prepared(
+        self, prompts: list[Prompt], params: SamplingParams | Sequence[SamplingParams] | None
+    ) -> list[Generation]:
+        each = list(params) if isinstance(params, Sequence) else list(repeat(params, len(prompts)))
+        if len(each) != len(prompts):
+            raise RequestError(f"{len(prompts)} prompts and {len(each)} sampling parameters: give one, or one for each")
+        generations = []
+        for place, request in enumerate(zip(prompts, each, strict=True), 1):
+            try:
+                generations.append(self.engine.prepare(*request))
+            except RequestError as error:
+                if len(prompts) == 1:
+                    raise
+                raise RequestError(f"prompt {place} of {len(prompts)}: {error}") from None
+        return generations
+
+    def _finish(self, request_ids: set[str], progress: BatchProgress | None) -> dict[str, RequestOutput]:
+        started, tokens = time.monotonic(), 0
         finished: dict[str, RequestOutput] = {}
-        while self.engine.has_unfinished:
-            ended = {output.request_id: output for output in self.engine.step() if output.finished}
-            finished |= ended
+        while len(finished) < len(request_ids) and self.engine.has_unfinished:
+            ended = [output for output in self._step() if output.finished and output.request_id in request_ids]
+            finished |= {output.request_id: output for output in ended}
+            tokens += sum(sequence.num_tokens for output in ended for sequence in output.outputs)
             if ended and progress is not None:
-                tokens = sum(len(sequence.token_ids) for output in finished.values() for sequence in output.outputs)
                 progress(len(finished), tokens / (time.monotonic() - started))
         return finished
+
+    def _streamed(self, generation: Generation) -> Generator[RequestOutput, None, None]:
+        request_id = generation.request_id
+        self.engine.submit(generation)
+        snapshots = self._streams[request_id] = deque()
+        try:
+            finished = False
+            while not finished:
+                if not snapshots:
+                    self._step()
+                output = snapshots.popleft() if snapshots else generation.snapshot(time.monotonic())
+                finished = output.finished
+                yield output
+        finally:
+            del self._streams[request_id]
+            self.engine.abort(request_id)
+
+    def _step(self) -> list[RequestOutput]:
+        """Compute a step, which serves everybody: whoever streams finds the snapshots when it is their turn."""
+        outputs = self.engine.step()
+        for output in outputs:
+            if output.request_id in self._streams:
+                self._streams[output.request_id].append(output)
+        return outputs
+
+
+def _model_defaults(checkpoint: Checkpoint, named: str) -> Defaults:
+    """What the family chooses, and the model's path where nobody named one: an engine's settings say what it runs."""
+    defaults = checkpoint.adapter.defaults
+    if named:
+        return defaults
+    path = str(checkpoint.path), "the model that runs when none is named"
+    return Defaults(defaults.source, {**defaults.values, "model.path": path})
 
 
 def _listed(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:

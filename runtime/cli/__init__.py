@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from importlib import import_module
-from importlib.metadata import version
+from io import TextIOWrapper
 
 import click
 
-from runtime.errors import VoltgateError
+from runtime.errors import NumericsError, RequestError, VoltgateError
 
 _INTERRUPTED = 130
 """What shells report for a program ended by Ctrl-C."""
@@ -25,8 +26,22 @@ _COMMANDS = {
 _RUNTIME_MODULES = frozenset({"torch", "numpy", "safetensors", "tokenizers", "jinja2"})
 
 
-class _LazyGroup(click.Group):
-    """Imports the module of a subcommand on first use; each calls its own `command`."""
+class _Failure(click.ClickException):
+    """What a user is told when a request has failed."""
+
+    def show(self, file: object = None) -> None:
+        for line in self.message.splitlines():
+            click.echo(f"error: {line}", err=True)
+
+
+class _Misuse(_Failure):
+    """What a user is told when a command cannot do its work at all."""
+
+    exit_code = 2
+
+
+class _Front(click.Group):
+    """Imports the module of a subcommand on first use, and turns what it raises into a line and an exit status."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -38,44 +53,80 @@ class _LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, context: click.Context) -> object:
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            try:
+                return super().invoke(context)
+            except (RequestError, NumericsError) as error:
+                raise _Failure(str(error)) from None
+            except VoltgateError as error:
+                raise _Misuse(str(error)) from None
+            except ImportError as error:
+                raise _not_importable(error) from error
+            except (click.Abort, KeyboardInterrupt):
+                click.echo("\ninterrupted", err=True)
+                context.exit(_INTERRUPTED)
+            except OSError as error:
+                # What could not be written must not be tried again when the interpreter ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                if isinstance(error, BrokenPipeError):
+                    context.exit(0)  # whoever reads the output has what was wanted
+                raise _Misuse(f"{error.filename or 'standard output'}: {error.strerror or error}") from None
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("voltgate"), "-V", "--version", message="voltgate %(version)s")
+
+def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"voltgate {_version()}")
+        context.exit()
+
+
+@click.group(cls=_Front, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Run language models on a V100, or on any CPU.
 
-    Exit status: 0 done, 1 the model or a request failed, 2 a setting, a file or the installation is wrong.
+    Exit status: 0 done; 1 a request failed, or `doctor` found what must be mended; 2 an option, a setting, a file or
+    the installation is wrong; 130 interrupted.
     """
 
 
 def main() -> None:
-    """Run the command line. A user's mistake ends in one line on standard error, never in a traceback."""
-    warnings.showwarning = _warn
+    """Run the command line. A user's mistake ends in a line on standard error, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A model may say what the encoding of the terminal has no letters for.
+            stream.reconfigure(errors="backslashreplace")
+    cli.main(prog_name="v100")
+
+
+def _version() -> str:
+    """The version of what is installed; nothing else knows it, and a checkout that only lies there has none."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        cli.main(prog_name="v100", standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except VoltgateError as error:
-        _complain(str(error))
-    except ModuleNotFoundError as error:
-        if error.name not in _RUNTIME_MODULES:
-            raise
-        _complain(f"{error.name} is not installed; the runtime needs it: pip install 'voltgate[runtime]'")
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(_INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read the output has closed it; there is nobody left to tell.
-        sys.stderr.close()
-        sys.exit(0)
+        return version("voltgate")
+    except PackageNotFoundError:
+        return "(a source tree that is not installed)"
 
 
-def _warn(message: Warning | str, *place: object, **more: object) -> None:
+def _not_importable(error: ImportError) -> Exception:
+    """What to raise for a module that cannot be imported: a part of the runtime that is missing is no bug."""
+    module = (error.name or "").partition(".")[0]
+    if module not in _RUNTIME_MODULES:
+        return error
+    if isinstance(error, ModuleNotFoundError):
+        return _Misuse(f"{module} is not installed; the runtime needs it: pip install 'voltgate[runtime]'")
+    return _Misuse(f"{module} cannot be loaded: {error}; `v100 doctor` says what mends it")
+
+
+def _warn(message: Warning | str, *_place: object, **_more: object) -> None:
     click.echo(f"warning: {message}", err=True)
-
-
-def _complain(message: str) -> None:
-    click.echo(f"error: {message}", err=True)
-    sys.exit(2)

@@ -13,6 +13,7 @@ import click
 
 from runtime.cli.engine_options import EngineOptions, engine_options
 from runtime.engine.sampling_params import SamplingParams
+from runtime.errors import RequestError
 
 if TYPE_CHECKING:
     from runtime.llm import LLM
@@ -28,7 +29,7 @@ class _Round:
     output_tokens_per_second: float
 
 
-@click.command("bench")
+@click.command("bench", short_help="Measure a model on this machine.")
 @click.option("--prompt-tokens", type=click.IntRange(min=1), default=128, show_default=True, help="Tokens of a prompt.")
 @click.option("--output-tokens", type=click.IntRange(min=2), default=64, show_default=True, help="Tokens of an answer.")
 @click.option(
@@ -38,9 +39,9 @@ class _Round:
     multiple=True,
     default=(1, 4, 16),
     show_default=True,
-    help="Requests at once; may be repeated.",
+    help="Requests served at once; may be repeated.",
 )
-@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds; medians are printed.")
+@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="Runs; medians are printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @engine_options
 def command(
@@ -65,32 +66,58 @@ def command(
         _median([_measure(llm, count, prompt_tokens, output_tokens, seed) for seed in range(runs)])
         for count in concurrencies
     ]
-    if as_json:
-        shape = {"prompt_tokens": prompt_tokens, "output_tokens": output_tokens, "runs": runs}
-        figures = {"platform": llm.platform.name, "qualified": llm.platform.qualified, **shape}
-        click.echo(json.dumps({**figures, "rounds": [asdict(figure) for figure in rounds]}, indent=2))
-        return
+    setting = {
+        **_setting(llm),
+        "prompt_tokens": prompt_tokens,
+        "output_tokens": output_tokens,
+        "runs": runs,
+    }
+    click.echo(_as_json(setting, rounds) if as_json else _as_table(setting, rounds))
+
+
+def _setting(llm: LLM) -> dict[str, object]:
+    """What figures mean nothing without."""
     config = llm.resolved.config
-    click.echo(
-        f"{llm.platform.name}, {config.model.dtype}, cache {config.cache.codec}; "
-        f"{prompt_tokens} prompt and {output_tokens} output tokens, medians of {runs}"
-    )
-    click.echo("requests   first token    decode tok/s    output tok/s")
-    for figure in rounds:
-        click.echo(
-            f"{figure.requests:8d}   {figure.first_token_seconds * 1000:8.1f} ms   "
-            f"{figure.decode_tokens_per_second:13.1f}   {figure.output_tokens_per_second:13.1f}"
-        )
+    return {
+        "model": config.model.path,
+        "platform": llm.platform.name,
+        "qualified": llm.platform.qualified,
+        "dtype": config.model.dtype,
+        "cache": config.cache.codec,
+        "threads": llm.threads,
+    }
+
+
+def _as_json(setting: dict[str, object], rounds: list[_Round]) -> str:
+    return json.dumps({**setting, "rounds": [asdict(figure) for figure in rounds]}, indent=2)
+
+
+def _as_table(setting: dict[str, object], rounds: list[_Round]) -> str:
+    lines = [
+        str(setting["model"]),
+        "{platform}, {dtype}, cache {cache}, {threads} threads; "
+        "{prompt_tokens} prompt and {output_tokens} output tokens, medians of {runs}".format_map(setting),
+        "requests   first token    decode tok/s    output tok/s",
+    ]
+    lines += [
+        f"{figure.requests:8d}   {figure.first_token_seconds * 1000:8.1f} ms   "
+        f"{figure.decode_tokens_per_second:13.1f}   {figure.output_tokens_per_second:13.1f}"
+        for figure in rounds
+    ]
+    return "\n".join(lines)
 
 
 def _measure(llm: LLM, count: int, prompt_tokens: int, output_tokens: int, seed: int) -> _Round:
     numbers = random.Random(f"{seed} {count}")
     vocabulary = range(llm.tokenizer.vocab_size)
     prompts = [numbers.choices(vocabulary, k=prompt_tokens) for _ in range(count)]
-    params = SamplingParams(temperature=0, max_tokens=output_tokens, ignore_eos=True)
+    # Answers of any other length would be another measurement: what does not fit is refused.
+    params = SamplingParams(temperature=0, max_tokens=output_tokens, min_tokens=output_tokens, ignore_eos=True)
     started = time.monotonic()
     outputs = llm.generate(prompts, params)
     ended = time.monotonic()
+    if failed := next((output.outputs[0].error for output in outputs if output.outputs[0].error), None):
+        raise RequestError(failed)
     first = max(output.metrics.first_token or ended for output in outputs)
     return _Round(
         requests=count,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
@@ -45,14 +45,13 @@ def engine_options(command: _Command) -> _Command:
     """Add the options to a command, which receives them as one `EngineOptions`, its first argument."""
 
     @wraps(command)
-    def receive(
-        *arguments: object, model: str, platform: str, assignments: tuple[str, ...], **others: object
-    ) -> object:
-        settings = dict(map(_assigned, assignments))
-        for option, path in _SHORTHANDS.items():
-            value = others.pop(option)
-            if value is not None:
-                settings[path] = value
+    def receive(*arguments: object, model: str, platform: str, assignments: Sequence[str], **others: object) -> object:
+        shorthands = {path: others.pop(option) for option, path in _SHORTHANDS.items()}
+        settings = {path: value for path, value in shorthands.items() if value is not None}
+        for path, value in map(_assigned, assignments):
+            if path in settings:
+                raise click.UsageError(f"{path} is stated twice; keep one")
+            settings[path] = value
         return command(EngineOptions(model, platform, settings), *arguments, **others)
 
     for option in reversed(_OPTIONS):
@@ -75,9 +74,9 @@ _OPTIONS = (
         type=click.Choice(["auto", "cpu", "sm70", "cuda"]),
         default="auto",
         show_default=True,
-        help="What to run on.",
+        help="What to run on; sm70 is the V100.",
     ),
-    click.option("--dtype", type=click.Choice(DTYPES), help="Floating-point format of weights and activations."),
+    click.option("--dtype", type=click.Choice(DTYPES), help="Format of weights and activations."),
     click.option("--kv-codec", type=click.Choice((*CODECS, "fp8")), help="Format of cached keys and values."),
     click.option("--max-model-len", type=click.IntRange(min=1), help="Longest prompt plus answer, in tokens."),
     click.option("--threads", type=click.IntRange(min=1), help="CPU threads."),
@@ -86,6 +85,6 @@ _OPTIONS = (
         "assignments",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Any other setting; `v100 explain --config` lists them.",
+        help="Any setting; `v100 explain --config` lists them. May be repeated.",
     ),
 )

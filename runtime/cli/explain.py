@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import get_args
 
@@ -15,8 +16,6 @@ from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_rep
 from runtime.platforms.protocol import declared
 
 _CARD = "sm70"
-
-
 _STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
@@ -25,42 +24,55 @@ class _Call:
     """The call that is asked about, as far as the command line says it."""
 
     stage: Stage | None
-    heads: int
-    kv_heads: int
-    head_dim: int
+    heads: int | None
+    kv_heads: int | None
+    head_dim: int | None
     window: int | None
     softcap: float | None
     rows: tuple[int, ...]
 
+    @property
+    def has_shape(self) -> bool:
+        """Whether the layer was described, if only in part."""
+        stated = self.heads, self.kv_heads, self.head_dim, self.window, self.softcap
+        return any(value is not None for value in stated)
+
     def shape(self) -> LayerShape:
-        if self.heads % self.kv_heads:
-            raise click.UsageError(f"--heads {self.heads} is no multiple of --kv-heads {self.kv_heads}")
-        scale = self.head_dim**-0.5
-        return LayerShape(self.heads, self.kv_heads, self.head_dim, scale, self.window, self.softcap)
+        heads, kv_heads, head_dim = self.heads or 32, self.kv_heads or 8, self.head_dim or 128
+        if heads % kv_heads:
+            raise click.UsageError(f"--heads {heads} is no multiple of --kv-heads {kv_heads}")
+        return LayerShape(heads, kv_heads, head_dim, head_dim**-0.5, self.window, self.softcap)
 
     def stages(self) -> tuple[Stage, ...]:
         return _STAGES if self.stage is None else (self.stage,)
 
 
-@click.command("explain")
+def _count(flag: str, text: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    return click.option(flag, type=click.IntRange(min=1), help=text)
+
+
+@click.command("explain", short_help="Say which attention route runs, and why; or list the settings.")
 @engine_options
 @click.option("--config", "of_config", is_flag=True, help="Every setting, its value and where that comes from.")
 @click.option("--stage", type=click.Choice(_STAGES), help="One stage; all of them if none is named.")
-@click.option("--heads", type=click.IntRange(min=1), default=32, show_default=True, help="Query heads.")
-@click.option("--kv-heads", type=click.IntRange(min=1), default=8, show_default=True, help="Key and value heads.")
-@click.option("--head-dim", type=click.IntRange(min=1), default=128, show_default=True, help="Size of a head.")
-@click.option("--window", type=click.IntRange(min=1), help="Tokens of a sliding window.")
+@_count("--heads", "Query heads; 32 if not stated.")
+@_count("--kv-heads", "Key and value heads; 8 if not stated.")
+@_count("--head-dim", "Size of a head; 128 if not stated.")
+@_count("--window", "Tokens of a sliding window.")
 @click.option("--softcap", type=click.FloatRange(min=0, min_open=True), help="Bound of the scores.")
-@click.option("--rows", multiple=True, type=click.IntRange(min=1), help="Rows of a request; may be repeated.")
+@click.option("--rows", multiple=True, type=click.IntRange(min=1), help="New tokens of a request; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(options: EngineOptions, of_config: bool, as_json: bool, **call: object) -> None:
     """Say which attention route a call would get, and why not the others.
 
     The platform is sm70 unless --platform names another: the answer comes from declarations, and the card need not be
-    here. With --model, its heads and its defaults are used. With --config, say what every setting would be instead.
+    here. The layer is what --heads and the options after it describe, or those of the --model. With --config, say
+    what every setting would be instead.
     """
-    platform = "sm70" if options.platform == "auto" else options.platform
+    platform = _CARD if options.platform == "auto" else options.platform
     asked = _Call(**call)  # type: ignore[arg-type]
+    if options.model and asked.has_shape:
+        raise click.UsageError("--model says what its heads are: leave out --heads and what else describes a layer")
     resolved, shapes = _planned(options, platform, asked)
     if of_config:
         report = {"platform": platform, **runtime_policy_report(resolved)}
@@ -80,7 +92,7 @@ def _planned(options: EngineOptions, platform: str, asked: _Call) -> tuple[Resol
     declaration = declared(platform)
     builder.with_platform(declaration.defaults(), declaration.overrides())
     path = str(builder.settled("model.path"))
-    if not path:
+    if not path or asked.has_shape:
         return builder.build(), (asked.shape(),)
     # Only here: reading a checkpoint needs torch.
     from runtime.models.checkpoint import open_checkpoint
@@ -116,8 +128,9 @@ def _title(context: RouteContext) -> str:
     limits = {"window": shape.window, "soft cap": shape.softcap}
     return ", ".join(
         [
-            f"{context.stage} on {context.platform} in {context.dtype}",
-            f"{shape.num_heads} query heads on {shape.num_kv_heads} of {shape.head_dim}",
+            f"{context.stage} on {context.platform} in {context.dtype}: {shape.num_heads} query heads",
+            f"{shape.num_kv_heads} KV heads",
+            f"head size {shape.head_dim}",
             *(f"{name} {limit:g}" for name, limit in limits.items() if limit is not None),
             f"cache {context.codec} in blocks of {context.block_size}",
         ]
@@ -135,6 +148,6 @@ def _settings_table(platform: str, resolved: Resolved) -> str:
     lines = [f"settings on {platform}, strongest source first: explicit, environment, platform, model, declared"]
     for path, provenance in resolved.provenance.items():
         chosen = provenance.chosen
-        source = f"{chosen.source} {chosen.origin}".strip()
-        lines.append(f"  {path:<{widths[0]}}  {values[path]:<{widths[1]}}  {source}: {chosen.reason}")
+        source = f"{chosen.source} {chosen.origin}: {chosen.reason}" if chosen.origin else chosen.reason
+        lines.append(f"  {path:<{widths[0]}}  {values[path]:<{widths[1]}}  {source}")
     return "\n".join(lines)

@@ -5,31 +5,41 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from runtime.cli.engine_options import EngineOptions, engine_options
 from runtime.cli.sampling_options import sampling_options
 from runtime.engine.sampling_params import SamplingParams
+from runtime.errors import RequestError
 
 if TYPE_CHECKING:
     from runtime.engine.outputs import RequestOutput
     from runtime.llm import LLM
 
 
-@click.command("generate")
+_STANDARD_INPUT = "-"
+
+
+@click.command("generate", short_help="Answer one prompt, or many at once.")
 @click.argument("prompts", nargs=-1, metavar="[PROMPT]...")
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="One prompt a line; - is standard input.")
+@click.option(
+    "-f",
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="One prompt a line, in UTF-8; - is standard input.",
+)
 @click.option("--raw", is_flag=True, help="Continue the text itself, without the model's chat template.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a prompt, with its tokens and times.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line and prompt, with token counts and times.")
 @engine_options
 @sampling_options
 def command(
     options: EngineOptions,
     *,
     prompts: tuple[str, ...],
-    file: TextIO | None,
+    file: str | None,
     raw: bool,
     as_json: bool,
     params: SamplingParams,
@@ -37,11 +47,10 @@ def command(
     """Answer each PROMPT with a language model.
 
     A single prompt is answered as it is written; several, or a --file of them, are served together and printed in
-    their order. Without --model, SmolLM2-135M answers, if its package is installed.
+    their order. Where none is named, all of standard input is the prompt. Without --model or V100_MODEL,
+    SmolLM2-135M answers, if its package is installed.
     """
-    texts = [*prompts, *_lines(file)]
-    if not texts:
-        raise click.UsageError("no prompt: name one, or a --file of them")
+    texts = _texts(prompts, file)
     # Only here: --help and a usage error need no torch.
     from runtime.cli.progress import batch_bar, load
 
@@ -53,13 +62,39 @@ def command(
     with batch_bar(len(asked)) as progress:
         outputs = llm.generate(asked, params, progress)
     for text, output in zip(texts, outputs, strict=True):
-        click.echo(json.dumps(_as_data(text, output)) if as_json else _as_text(text, output))
-    if any(sequence.error for output in outputs for sequence in output.outputs):
-        sys.exit(1)
+        click.echo(json.dumps(_as_data(text, output)) if as_json else f"> {text}\n{output.outputs[0].text}\n")
+    failed = [
+        f"prompt {place} of {len(outputs)}: {output.outputs[0].error}"
+        for place, output in enumerate(outputs, 1)
+        if output.outputs[0].error
+    ]
+    if failed:
+        raise RequestError("\n".join(failed))
 
 
-def _lines(file: TextIO | None) -> list[str]:
-    return [] if file is None else [line.rstrip("\n") for line in file if line.strip()]
+def _texts(prompts: Sequence[str], file: str | None) -> list[str]:
+    """The prompts, wherever they are. Raises UsageError where there is none."""
+    texts = [*prompts]
+    if file is not None:
+        texts += [line.rstrip("\r") for line in _read(file).split("\n") if line.strip()]
+    elif not texts and sys.stdin is not None and not sys.stdin.isatty():
+        text = _read(_STANDARD_INPUT).rstrip("\r\n")
+        texts += [text] if text else []
+    if not texts:
+        raise click.UsageError("there is no prompt: name one, or a --file of them, or pipe one in")
+    return texts
+
+
+def _read(file: str) -> str:
+    """The text of a file. Raises UsageError where it cannot be had."""
+    piped = file == _STANDARD_INPUT
+    place = "standard input" if piped else file
+    try:
+        return (sys.stdin.buffer.read() if piped else Path(file).read_bytes()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{place}: byte {error.start} is no UTF-8; convert it, as with iconv") from None
+    except OSError as error:
+        raise click.UsageError(f"{place}: {error.strerror}") from None
 
 
 def _tokens(llm: LLM, text: str, raw: bool) -> list[int]:
@@ -72,21 +107,14 @@ def _print_stream(llm: LLM, prompt: Sequence[int], params: SamplingParams) -> No
     for output in llm.stream(prompt, params):
         (sequence,) = output.outputs
         click.echo(sequence.delta, nl=False)
-        if sequence.error:
-            click.echo(f"\nerror: {sequence.error}", err=True)
-            sys.exit(1)
     click.echo()
-
-
-def _as_text(prompt: str, output: RequestOutput) -> str:
-    (sequence,) = output.outputs
-    return f"> {prompt}\n{sequence.text}\n" + (f"error: {sequence.error}\n" if sequence.error else "")
+    if sequence.error:
+        raise RequestError(sequence.error)
 
 
 def _as_data(prompt: str, output: RequestOutput) -> dict[str, object]:
     (sequence,) = output.outputs
     metrics = output.metrics
-    assert metrics.first_token is not None or sequence.error
     return {
         "prompt": prompt,
         "text": sequence.text,
@@ -94,7 +122,7 @@ def _as_data(prompt: str, output: RequestOutput) -> dict[str, object]:
         "error": sequence.error,
         "prompt_tokens": len(output.prompt_token_ids),
         "cached_tokens": metrics.cached_tokens,
-        "output_tokens": len(sequence.token_ids),
+        "output_tokens": sequence.num_tokens,
         "first_token_seconds": metrics.first_token and metrics.first_token - metrics.arrival,
         "seconds": metrics.finished and metrics.finished - metrics.arrival,
     }

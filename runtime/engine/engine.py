@@ -26,8 +26,6 @@ from runtime.engine.tokenizer import Tokenizer
 from runtime.errors import ConfigError, RequestError
 from runtime.platforms.protocol import Platform
 
-_MEMORY_SHARE = 0.5  # of what the platform has left: activations, and other programs, need the rest
-
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
@@ -250,7 +248,7 @@ def _cache(model: Model, config: RuntimeConfig, platform: Platform) -> PagedKVCa
         cache,
         PagedKVCache.bytes_per_block(model.layers, cache.block_size, cache.codec, model.dtype),
         enough=config.scheduler.max_num_seqs * -(-length // cache.block_size),
-        default_bytes=int(platform.memory_bytes() * _MEMORY_SHARE),
+        free_bytes=platform.memory_bytes(),
     )
     return PagedKVCache(
         model.layers, blocks, cache.block_size, cache.codec, cache.k_scale, cache.v_scale, model.device, model.dtype

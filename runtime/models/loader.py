@@ -44,6 +44,7 @@ def load_model(
     residual_dtype: torch.dtype | None = None,
     device: str | torch.device = "cpu",
     progress: ProgressCallback | None = None,
+    tokenizer: str = "",
 ) -> LoadedModel:
     """Load all of a checkpoint: the small parts first, so that what is wrong with them is told at once.
 
@@ -51,20 +52,22 @@ def load_model(
         source: an open checkpoint, or the path of a .gguf file or of a folder; open it first to choose dtypes by its
             family's defaults.
         dtype, residual_dtype, device, progress: see `read_decoder`.
+        tokenizer: a tokenizer.json or its folder; empty for the checkpoint's own.
 
     Raises:
         CheckpointError: a part is missing, damaged, not supported, or does not fit the others.
     """
     checkpoint = open_checkpoint(source) if isinstance(source, str | os.PathLike) else source
-    tokenizer = load_tokenizer(checkpoint.text_source)
+    text = load_tokenizer(tokenizer or checkpoint.text_source)
     chat_template = load_chat_template(checkpoint.text_source)
-    if tokenizer.vocab_size > checkpoint.config.vocab_size:
+    if text.vocab_size > checkpoint.config.vocab_size:
         raise CheckpointError(
-            f"{checkpoint.path}: the tokenizer has {tokenizer.vocab_size} tokens, and the model only "
-            f"{checkpoint.config.vocab_size}. They belong to different models: download the checkpoint again."
+            f"{checkpoint.path}: the tokenizer has {text.vocab_size} tokens, and the model only "
+            f"{checkpoint.config.vocab_size}. They belong to different models: name the tokenizer of this one, or "
+            "download the checkpoint again."
         )
     decoder = read_decoder(checkpoint, dtype, residual_dtype, device, progress)
-    return LoadedModel(decoder, tokenizer, chat_template)
+    return LoadedModel(decoder, text, chat_template)
 
 
 def read_decoder(

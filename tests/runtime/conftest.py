@@ -1,4 +1,4 @@
-"""Real models, from the packages that hold them. A test that asks for one skips where the package is absent."""
+"""Models for tests: a tiny random one, and real ones from packages; a test skips where its package is absent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tiny_checkpoint import write_tiny_checkpoint
 
 
 def _files(package: str, pattern: str, remedy: str) -> list[Path]:
@@ -36,3 +37,9 @@ def gemma3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 shutil.copyfileobj(piece, joined)
     yield path
     path.unlink()
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a random model that answers in a blink; it needs no package."""
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("tiny"))

@@ -365,3 +365,5 @@ def test_memory_decides_the_number_of_blocks() -> None:
     assert Engine(StubModel(), None, roomy, cpu()).stats().num_blocks == 64 * 256 // 16
     with pytest.raises(ConfigError, match="holds no KV block"):
         Engine(StubModel(), None, RuntimeConfig(cache=CacheConfig(memory_bytes=100)), cpu())
+    with pytest.raises(ConfigError, match=r"cache\.num_blocks: the KV cache would take \d+ bytes"):
+        Engine(StubModel(), None, RuntimeConfig(cache=CacheConfig(num_blocks=10**9)), cpu())

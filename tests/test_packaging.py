@@ -1,4 +1,4 @@
-"""What a user gets from the wheel: the three packages, their data, and a base install without torch."""
+"""What a user gets from the wheel: the four packages, their data, and a base install without torch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 import gates
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("analyzers", "gates", "reports")
-RUNTIME_ONLY = {"torch", "triton", "numpy"}
+PACKAGES = ("analyzers", "gates", "reports", "runtime")
+RUNTIME_ONLY = {"torch", "triton", "numpy", "safetensors", "tokenizers", "jinja2"}
 
 
 @pytest.fixture(scope="module")

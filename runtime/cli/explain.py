@@ -13,6 +13,8 @@ from runtime.attention.declarations import LayerShape, Stage
 from runtime.attention.selector import Explanation, RouteContext, explain
 from runtime.cli.engine_options import EngineOptions, engine_options
 from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_report
+from runtime.config.environment import ENVIRONMENT
+from runtime.platforms import current
 from runtime.platforms.protocol import declared
 
 _CARD = "sm70"
@@ -67,9 +69,11 @@ def command(options: EngineOptions, of_config: bool, as_json: bool, **call: obje
 
     The platform is sm70 unless --platform names another: the answer comes from declarations, and the card need not be
     here. The layer is what --heads and the options after it describe, or those of the --model. With --config, say
-    what every setting would be instead.
+    what every setting would be instead: on this machine, unless --platform names another.
     """
-    platform = _CARD if options.platform == "auto" else options.platform
+    platform = options.platform
+    if platform == "auto":
+        platform = current().name if of_config else _CARD
     asked = _Call(**call)  # type: ignore[arg-type]
     if options.model and asked.has_shape:
         raise click.UsageError("--model says what its heads are: leave out --heads and what else describes a layer")
@@ -149,5 +153,7 @@ def _settings_table(platform: str, resolved: Resolved) -> str:
     for path, provenance in resolved.provenance.items():
         chosen = provenance.chosen
         source = f"{chosen.source} {chosen.origin}: {chosen.reason}" if chosen.origin else chosen.reason
+        if variables := [variable.name for variable in ENVIRONMENT if variable.owner == path]:
+            source += f" [{', '.join(variables)}]"
         lines.append(f"  {path:<{widths[0]}}  {values[path]:<{widths[1]}}  {source}")
     return "\n".join(lines)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -17,7 +20,15 @@ from runtime.models.loader import LoadProgress, ProgressCallback
 def load(options: EngineOptions) -> LLM:
     """Load the model that the options name. Raises ConfigError or CheckpointError as `LLM` does."""
     with _loading_bar() as progress:
-        return LLM(options.model, platform=options.platform, settings=options.settings, progress=progress)
+        llm = LLM(options.model, platform=options.platform, settings=options.settings, progress=progress)
+    if llm.resolved.config.observability.log_stats:
+        click.get_current_context().call_on_close(partial(_print_stats, llm))
+    return llm
+
+
+def _print_stats(llm: LLM) -> None:
+    counted = asdict(llm.engine.stats()).items()
+    click.echo("stats: " + ", ".join(f"{name} {value}" for name, value in counted), err=True)
 
 
 @contextmanager

@@ -198,22 +198,13 @@ ENVIRONMENT: tuple[EnvironmentVariable, ...] = (
         affected_paths=("runtime/kernels",),
     ),
     EnvironmentVariable(
-        name="V100_LOG_LEVEL",
-        owner="observability.log_level",
-        parser="text",
-        description="Least important level that is logged.",
-        category="debug",
-        declared_default="info",
-        affected_paths=("runtime/engine",),
-    ),
-    EnvironmentVariable(
-        name="V100_TRACE_DISPATCH",
-        owner="observability.trace_dispatch",
+        name="V100_LOG_STATS",
+        owner="observability.log_stats",
         parser="flag",
-        description="Record the route of every operator call.",
+        description="Print what the engine counted when a command ends.",
         category="debug",
         declared_default=False,
-        affected_paths=("runtime/attention",),
+        affected_paths=("runtime/cli",),
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from runtime.config.environment import ENVIRONMENT
 from runtime.config.fields import FieldSpec
 from runtime.config.hashing import compute_hash
 from runtime.config.provenance import Candidate, Provenance, Resolved
@@ -11,7 +12,7 @@ from runtime.config.schema import FIELDS
 
 
 def runtime_policy_report(resolved: Resolved) -> dict[str, object]:
-    """The hash of the computation, and for each owner path its value, source, origin, reason and what it overrode."""
+    """The hash of the computation, and for each owner path its value, source, variables and what it overrode."""
     settings = {path: _setting(spec, resolved.provenance[path]) for path, spec in FIELDS.items()}
     return {"compute_hash": compute_hash(resolved.config), "settings": settings}
 
@@ -20,6 +21,7 @@ def _setting(spec: FieldSpec, provenance: Provenance) -> dict[str, object]:
     return {
         **_candidate(provenance.chosen),
         "help": spec.help,
+        "variables": [variable.name for variable in ENVIRONMENT if variable.owner == spec.path],
         "diagnostic": spec.diagnostic,
         "overridden": [_candidate(candidate) for candidate in provenance.overridden],
     }

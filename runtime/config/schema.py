@@ -13,7 +13,6 @@ DTYPE_SYNONYMS = {"fp32": "float32", "float": "float32", "fp16": "float16", "hal
 CODECS = ("auto", "fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2")
 CODEC_SYNONYMS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "fp8": "fp8_e4m3"}
 KERNEL_CHOICES = ("auto", "reference")
-LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +119,7 @@ class GraphConfig:
 class ObservabilityConfig:
     """What is reported. Nothing here changes what is computed."""
 
-    log_level: str = setting("info", help="least important level that is logged", choices=LOG_LEVELS, diagnostic=True)
-    trace_dispatch: bool = setting(False, help="record the route of every operator call", diagnostic=True)
-    log_stats: bool = setting(False, help="log throughput and cache use while serving", diagnostic=True)
+    log_stats: bool = setting(False, help="print what the engine counted when a command ends", diagnostic=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

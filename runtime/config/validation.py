@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from runtime.config.schema import RuntimeConfig
 from runtime.errors import ConfigError
 
+_MOST_THREADS = 1024
+"""OpenMP ends the process when it cannot start a thread, so that asking for too many must be refused before."""
+
 
 def validate(config: RuntimeConfig) -> None:
     """Check the rules that span settings.
@@ -14,7 +17,7 @@ def validate(config: RuntimeConfig) -> None:
     Raises:
         ConfigError: names every rule that is broken, the settings, their values and the remedy.
     """
-    problems = [*_cache(config), *_scheduler(config), *_not_yet(config), *_graphs(config)]
+    problems = [*_cache(config), *_scheduler(config), *_not_yet(config), *_graphs(config), *_threads(config)]
     if problems:
         raise ConfigError("\n".join(problems))
 
@@ -58,3 +61,9 @@ def _graphs(config: RuntimeConfig) -> Iterator[str]:
     sizes = config.graphs.batch_sizes
     if list(sizes) != sorted(set(sizes)):
         yield f"graphs.batch_sizes: {sizes} must be ascending and without repetition"
+
+
+def _threads(config: RuntimeConfig) -> Iterator[str]:
+    threads = config.parallel.threads
+    if threads is not None and threads > _MOST_THREADS:
+        yield f"parallel.threads: {threads} is more than a machine can start; use at most {_MOST_THREADS}"

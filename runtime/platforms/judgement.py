@@ -45,6 +45,8 @@ class Check:
 def judge(machine: Machine) -> Iterator[Check]:
     """Every check, in the order in which one would mend things."""
     yield _python(machine)
+    if machine.memory_bytes:
+        yield Check("memory", "ok", f"{machine.memory_bytes / 2**30:.1f} GiB that a process may still take")
     yield _driver(machine)
     yield from _devices(machine)
     yield _torch(machine)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from runtime.platforms import torch_probe
 from runtime.platforms.bounded import run_bounded
+from runtime.platforms.cpu import available_memory
 from runtime.platforms.nvrtc import NvrtcLibrary, find_nvrtc
 
 _SMI_QUERY = "--query-gpu=name,memory.total,compute_cap,driver_version"
@@ -71,6 +72,7 @@ class Machine:
         volta_on_bus: PCI addresses of Volta cards, driven or not.
         nvrtc: the run-time compiler that torch or a kernel would load.
         triton, numpy: installed versions, empty where they are not installed.
+        memory_bytes: what a process may still take of the machine's memory.
     """
 
     python: str
@@ -81,6 +83,7 @@ class Machine:
     triton: str
     nvrtc: NvrtcLibrary | None
     numpy: str
+    memory_bytes: int = 0
 
 
 def examine(search_path: Sequence[str] = (), timeout_seconds: float = 120.0) -> Machine:
@@ -101,6 +104,7 @@ def examine(search_path: Sequence[str] = (), timeout_seconds: float = 120.0) -> 
         triton=_installed("triton"),
         nvrtc=find_nvrtc(),
         numpy=_installed("numpy"),
+        memory_bytes=available_memory(),
     )
 
 

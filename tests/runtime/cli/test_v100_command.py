@@ -56,7 +56,7 @@ main()
         "bench --help",
         "explain --help",
         "explain --heads 32",
-        "explain --heads 8 --config",
+        "explain --config --platform sm70",
         "doctor",
     ],
 )

@@ -124,6 +124,6 @@ def test_every_setting_has_a_help_a_parser_and_an_admitted_default(spec: FieldSp
 
 
 def test_flatten_and_assemble_are_inverse() -> None:
-    config = resolve({"block_size": 64, "log_level": "debug"}, {}).config
+    config = resolve({"block_size": 64, "log_stats": True}, {}).config
     assert list(flatten(config)) == list(FIELDS)
     assert assemble(RuntimeConfig, flatten(config)) == config

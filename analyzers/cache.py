@@ -20,6 +20,9 @@ _FORMAT = 1
 _LIMIT_BYTES = 512 * 1024 * 1024
 """A larger file is begun anew."""
 
+_PAGE_BYTES = 16 * 1024
+"""Of a new file. The facts of most files fit into such a page; from SQLite's own 4 KiB they would spill."""
+
 _VARIABLES = 500
 """Digests in one query; SQLite has room for at least 999 variables."""
 
@@ -96,8 +99,11 @@ class FactCache:
             return {}
         return self._attempt(
             lambda connection: {
-                row[0]: FileState(*row)
-                for row in connection.execute("SELECT path, signature, digest FROM states WHERE root = ?", (root,))
+                state[0]: state
+                for state in map(
+                    FileState._make,
+                    connection.execute("SELECT path, signature, digest FROM states WHERE root = ?", (root,)),
+                )
             },
             {},
         )
@@ -158,6 +164,7 @@ class FactCache:
             connection = sqlite3.connect(self.file, timeout=5.0)
             self._connection = connection
             connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             connection.executescript(_SCHEMA)
         return self._connection
 

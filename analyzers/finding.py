@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 Trace = Callable[[], tuple[str, ...]]
@@ -54,6 +55,9 @@ class Finding(NamedTuple):
     """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
 
 
+_IDENTITY = attrgetter("rule", "path", "symbol", "subject")
+
+
 @cache
 def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -> str:
     """Sixteen hexadecimal digits for one site; `ordinal` counts, from 0, the sites that agree in the rest.
@@ -71,13 +75,14 @@ def identify(findings: Iterable[Finding]) -> list[Finding]:
     ordinal: lines may move freely, yet each site counts on its own. Of findings that agree the largest come
     first, so that neither their order in the file nor one that goes makes another seem to have grown.
     """
-    ordered = sorted(findings, key=lambda f: f[:6])
+    ordered = sorted(findings, key=itemgetter(*range(6)))
     alike: dict[tuple[str, str, str, str], list[int]] = {}
-    for index, finding in enumerate(ordered):
-        alike.setdefault((finding.rule, finding.path, finding.symbol, finding.subject), []).append(index)
+    for index, identity in enumerate(map(_IDENTITY, ordered)):
+        alike.setdefault(identity, []).append(index)
     for identity, indexes in alike.items():
-        largest_first = sorted(indexes, key=lambda index: -ordered[index].amount) if len(indexes) > 1 else indexes
-        for ordinal, index in enumerate(largest_first):
+        if len(indexes) > 1:
+            indexes.sort(key=lambda index: -ordered[index].amount)
+        for ordinal, index in enumerate(indexes):
             finding = ordered[index]
-            ordered[index] = Finding(*finding[:9], fingerprint(*identity, ordinal), finding.trace)
+            ordered[index] = Finding._make((*finding[:9], fingerprint(*identity, ordinal), finding.trace))
     return ordered

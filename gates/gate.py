@@ -11,6 +11,7 @@ from analyzers.decoding import decode
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding, Rule
 from analyzers.globs import matcher
+from analyzers.layering.modules import Modules
 from analyzers.trees.tree import Tree
 from gates.settings.load import Loaded
 from gates.settings.model import Settings
@@ -34,6 +35,11 @@ class Context:
         """The files that the gates look at: the tree's, less `exclude`."""
         excluded = matcher(self.settings.exclude)
         return [path for path in self.tree.paths if not excluded(path)]
+
+    @cached_property
+    def modules(self) -> Modules:
+        """The Python modules among them."""
+        return Modules(self.paths, self.settings.source_roots)
 
     def text_of(self, path: str) -> str | None:
         """The text of a file of the tree; None when it cannot be read as text."""

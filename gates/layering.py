@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analyzers.facts import FactBase, Need
@@ -39,7 +38,7 @@ class LayeringGate:
 
     def needs(self, context: Context) -> list[Need]:
         policy = self._policy(context)
-        modules = _modules_of(context)
+        modules = context.modules
         if not context.past:
             self._check(policy, modules, context)
         needs = [Need(PythonExtractor(), modules.paths)]
@@ -52,7 +51,7 @@ class LayeringGate:
         policy = self._policy(context)
         python = {path: PythonFacts(fact) for path, fact in facts.of(PythonExtractor()).items()}
         coupling = facts.of(CouplingExtractor.of(policy.coupling)) if policy.coupling else {}
-        return Inputs(policy, _modules_of(context), python, coupling)
+        return Inputs(policy, context.modules, python, coupling)
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(*self.inputs(context, facts))
@@ -78,12 +77,6 @@ class LayeringGate:
                     for problem in problems
                 ],
             )
-
-
-@lru_cache(maxsize=2)
-def _modules_of(context: Context) -> Modules:
-    """Kept for the steps of one run, and for the two trees of a report with a base."""
-    return Modules(context.paths, context.settings.source_roots)
 
 
 def _key(place: str) -> tuple[str | int, ...]:

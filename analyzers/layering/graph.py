@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from analyzers.layering.modules import Modules, pattern_matcher
-from analyzers.layering.resolution import FolderResolver, Resolver
+from analyzers.layering.resolution import FolderResolver, Names, Resolver
 from analyzers.python.facts import Import, ImportFlag, PythonFacts, read_clause
 
 _LAZY = int(ImportFlag.LAZY)
@@ -162,8 +162,10 @@ class ImportGraph:
 def _statements(importer: int, clauses: Iterable[str], leads: _Leads) -> Statements:
     """What one module imports; it does not import itself."""
     targets: Statements = {}
+    shared = leads.shared
     for index, clause in enumerate(clauses):
-        for target in leads[clause]:
+        found = shared.get(clause)
+        for target in leads[clause] if found is None else found:
             if target != importer:
                 targets.setdefault(target, []).append(index)
     return targets
@@ -182,7 +184,7 @@ class _Numbering(dict[str, int]):
 
 
 class _Leads(dict[str, tuple[int, ...]]):
-    """What the clauses in the files of one folder lead to, each looked up once."""
+    """What clauses in the files of one folder lead to, each looked up once; those in `shared` are not repeated."""
 
     def __init__(
         self,
@@ -202,28 +204,27 @@ class _Leads(dict[str, tuple[int, ...]]):
             shared: what absolute clauses lead to from every folder with the same import path.
         """
         super().__init__()
-        self._shared = shared
+        self.shared = shared
         self._folder = folder
         self._running = running
         self._ignored = ignored
         self._numbering = numbering
 
     def __missing__(self, text: str) -> tuple[int, ...]:
-        targets = self._shared.get(text)
-        if targets is None:
-            targets = self._look_up(text)
-        self[text] = targets
+        level, flags, module, names = read_clause(text)
+        lazy = flags & _LAZY
+        origin = self._folder[level, lazy][module]
+        leads_on = origin.matter and not flags & self._ignored
+        targets = self._targets(origin, names) if leads_on else ()
+        alike = self if level or lazy or origin.nearest is not None else self.shared
+        alike[text] = targets
         return targets
 
-    def _look_up(self, text: str) -> tuple[int, ...]:
-        level, flags, module, names = read_clause(text)
-        origin = self._folder[level, flags & _LAZY][module]
-        found = () if flags & self._ignored or not origin.matter else origin.all_of(names)
+    def _targets(self, origin: Names, names: str) -> tuple[int, ...]:
+        found = origin.all_of(names)
         targets = tuple([self._numbering[target] if isinstance(target, str) else target for target in found])
         if origin.nearest in self._running:
             targets = tuple([target for target in targets if target != origin.nearest])
-        if origin.nearest is None and not level and not flags & _LAZY:
-            self._shared[text] = targets
         return targets
 
 

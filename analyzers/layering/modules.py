@@ -83,6 +83,7 @@ class Modules:
         self._by_place = {_place(path): number for number, path in enumerate(self.paths)}
         """Of `a.py` and `a/__init__.py`, which sorts behind it, the package stays, as on Python's import path."""
         self._over: dict[str, tuple[int, ...]] = {}
+        self._root_of: dict[str, str] = {}
         self.names: tuple[str, ...] = tuple(self._name(path) for path in self.paths)
 
     def __len__(self) -> int:
@@ -125,12 +126,15 @@ class Modules:
         """Whether Python files lie somewhere below this path."""
         return place in self._folders
 
-    def root_of(self, path: str) -> str:
-        """The longest source root that holds the path; the root of the tree where none does."""
-        return max((root for root in self.roots if not root or path.startswith(f"{root}/")), key=len, default="")
+    def root_of(self, folder: str) -> str:
+        """The longest source root that a folder is or lies below; the root of the tree where there is none."""
+        if folder not in self._root_of:
+            holding = (root for root in self.roots if not root or f"{folder}/".startswith(f"{root}/"))
+            self._root_of[folder] = max(holding, key=len, default="")
+        return self._root_of[folder]
 
     def _name(self, path: str) -> str:
-        root = self.root_of(path)
+        root = self.root_of(_parent(path))
         place = _place(path)
         return place[len(root) :].strip("/").replace("/", ".") or "__init__"
 

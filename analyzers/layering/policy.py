@@ -74,4 +74,4 @@ class LayeringPolicy(Table):
     acyclic: tuple[AcyclicContract, ...] = ()
     protected: tuple[ProtectedContract, ...] = ()
     coupling: tuple[CouplingPattern, ...] = ()
-    shape: ShapePolicy = ShapePolicy()
+    shape: ShapePolicy = Field(default_factory=ShapePolicy)

@@ -138,15 +138,17 @@ def _unwatching(key: str, pattern: CouplingPattern, paths: Sequence[str]) -> Ite
     if not pattern.model_fields_set & {"files", "owners"}:
         return
     selected, owned = matcher(pattern.files), matcher(pattern.owners)
-    files = [path for path in paths if selected(path)]
-    readable = [path for path in files if pattern.scope == "text" or path.endswith(PYTHON_SUFFIXES)]
     told = ", ".join(pattern.files)
-    if not files:
+
+    def readable(path: str) -> bool:
+        return selected(path) and (pattern.scope == "text" or path.endswith(PYTHON_SUFFIXES))
+
+    if not any(map(selected, paths)):
         yield PolicyProblem(f"{key}.files", told, "no file matches", _nearest_glob(pattern.files, paths))
-    elif not readable:
+    elif not any(map(readable, paths)):
         message = f'no Python file matches, and only those have {pattern.scope}; `scope` may be "text"'
         yield PolicyProblem(f"{key}.files", told, message)
-    elif all(map(owned, readable)):
+    elif all(owned(path) for path in paths if readable(path)):
         yield PolicyProblem(f"{key}.owners", ", ".join(pattern.owners), "owns every file that the pattern looks at")
 
 

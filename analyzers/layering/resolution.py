@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from analyzers.layering.modules import Modules, pattern_matcher
 
@@ -39,7 +39,7 @@ class Resolver:
 
     def absolute(self, folder: str) -> _ImportPath:
         """Where the absolute imports of the files in a folder are looked up."""
-        own = self._modules.root_of(f"{folder}/")
+        own = self._modules.root_of(folder)
         neighbours = () if self._modules.lies_in_package(folder) else (folder,)
         return self._path(tuple(dict.fromkeys((own, *self._modules.roots, *neighbours))), relative=False)
 
@@ -114,33 +114,31 @@ class Names(dict[str, Target]):
 
     def __init__(self, origins: Origins, module: str) -> None:
         super().__init__()
-        self._origins = origins
         self._module = module
-        self._together: dict[str, tuple[int | str, ...]] = {}
-        nearest = () if origins.lazy else [path.nearest(module) for path in origins.paths]
+        self._externals = origins.externals
+        self._found = [(path, places) for path in origins.paths if (places := path.locate(module))]
+        self.held = bool(self._found)
+        """Whether the tree has such a module, or a folder of its name."""
+        nearest = () if origins.lazy else (path.nearest(module) for path in origins.paths)
         self.nearest = next((number for number in nearest if number is not None), None)
         """The package that stands for what is not found. It runs already if the importer lies below it too."""
-        self.held = any(path.holds(module) for path in origins.paths)
-        """Whether the tree has such a module, or a folder of its name."""
-        self.matter = self.nearest is not None or self.held or origins.externals.may_name(module)
+        self.matter = self.held or self.nearest is not None or self._externals.may_name(module)
         """Whether any name may lead anywhere."""
-        self._sole = origins.paths[0].file(module) if len(origins.paths) == 1 else None
+        self._sole = self._found[0][0].file(self._found[0][1]) if self._found and len(origins.paths) == 1 else None
         """The module, where it is a single file: then every name leads to it."""
 
     def all_of(self, names: str) -> tuple[int | str, ...]:
         """The targets of some names, separated by spaces, each once; of the module itself where there are none."""
         if self._sole is not None:
             return (self._sole,)
-        if names not in self._together:
-            found = dict.fromkeys([self[name] for name in names.split(" ")])
-            self._together[names] = tuple([target for target in found if target is not None])
-        return self._together[names]
+        found = dict.fromkeys([self[name] for name in names.split(" ")])
+        return tuple([target for target in found if target is not None])
 
     def __missing__(self, name: str) -> Target:
-        found = (path.find(self._module, name) for path in self._origins.paths)
+        found = (path.find(places, name) for path, places in self._found)
         target: Target = next((number for number in found if number is not None), self.nearest)
         if target is None:
-            target = self._origins.externals.named(self._module, name)
+            target = self._externals.named(self._module, name)
         self[name] = target
         return target
 
@@ -177,34 +175,28 @@ class _ImportPath:
         self._standard = frozenset() if relative else sys.stdlib_module_names
         self._places: dict[str, tuple[str, ...]] = {"": roots}
 
-    def find(self, module: str, name: str) -> int | None:
-        """The module that `from module import name` leads to."""
-        places = self._locate(module)
-        if not places or name in ("", "*") or self._modules.is_file(places[0]):
-            return self._module_at(places)
+    def find(self, places: Sequence[str], name: str) -> int | None:
+        """The module that `from module import name` leads to; `places` are what `locate` says of the module."""
+        if name in ("", "*") or self._modules.is_file(places[0]):
+            return self._modules.at(places[0])
         below = self._module_at(self._children(places, name))
-        return self._module_at(places) if below is None else below
+        return self._modules.at(places[0]) if below is None else below
 
-    def file(self, module: str) -> int | None:
-        """The module of this name, if it is a single file."""
-        places = self._locate(module)
-        return self._modules.at(places[0]) if places and self._modules.is_file(places[0]) else None
-
-    def holds(self, module: str) -> bool:
-        """Whether the module, or a folder of its name, is here."""
-        return self._locate(module) != ()
+    def file(self, places: Sequence[str]) -> int | None:
+        """The module that stands at what `locate` says, if it is a single file."""
+        return self._modules.at(places[0]) if self._modules.is_file(places[0]) else None
 
     def nearest(self, module: str) -> int | None:
         """The nearest package above a module that the tree does not hold; None where it holds the module."""
-        if self._module_at(self._locate(module)) is not None:
+        if self._module_at(self.locate(module)) is not None:
             return None
         while module := module.rpartition(".")[0]:
-            nearest = self._module_at(self._locate(module))
+            nearest = self._module_at(self.locate(module))
             if nearest is not None:
                 return nearest
         return None
 
-    def _locate(self, dotted: str) -> tuple[str, ...]:
+    def locate(self, dotted: str) -> tuple[str, ...]:
         """Where a name stands: at one module, or in every folder of that name."""
         if dotted not in self._places:
             package, _, name = dotted.rpartition(".")
@@ -212,7 +204,7 @@ class _ImportPath:
         return self._places[dotted]
 
     def _below(self, package: str, name: str) -> tuple[str, ...]:
-        parents = self._locate(package)
+        parents = self.locate(package)
         if not package and name in self._standard:
             first = self._children(parents[:1], name)
             return first if self._module_at(first) is not None else ()
@@ -220,7 +212,7 @@ class _ImportPath:
             return ()
         return self._children(parents, name)
 
-    def _children(self, parents: tuple[str, ...], name: str) -> tuple[str, ...]:
+    def _children(self, parents: Sequence[str], name: str) -> tuple[str, ...]:
         folders = []
         for parent in parents:
             place = f"{parent}/{name}" if parent else name
@@ -230,5 +222,5 @@ class _ImportPath:
                 folders.append(place)
         return tuple(folders)
 
-    def _module_at(self, places: tuple[str, ...]) -> int | None:
+    def _module_at(self, places: Sequence[str]) -> int | None:
         return self._modules.at(places[0]) if places else None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from analyzers.trees.tree import TreeError
 
@@ -16,23 +18,57 @@ def run_git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     Raises:
         TreeError: git is missing, or it refused.
     """
+    with start_git(root, *arguments, reads=stdin is not None) as running:
+        return running.output(stdin)
+
+
+@dataclass(frozen=True)
+class RunningGit:
+    """A git command at work. Leaving the block ends one whose output nobody waited for."""
+
+    process: subprocess.Popen[bytes]
+    name: str
+
+    def output(self, stdin: bytes | None = None) -> bytes:
+        """Its standard output, once it is done.
+
+        Raises:
+            TreeError: it refused.
+        """
+        output, complaint = self.process.communicate(stdin)
+        if self.process.returncode:
+            reason = complaint.decode("utf-8", "replace").strip()
+            raise TreeError(f"git {self.name}: {reason or f'exit status {self.process.returncode}'}")
+        return output
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+def start_git(root: Path, *arguments: str, reads: bool = False) -> RunningGit:
+    """Let git work in `root` while the caller does something else. It `reads` if it is to be given an input.
+
+    Raises:
+        TreeError: git is missing, or cannot be run.
+    """
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             ("git", "-C", str(root), *arguments),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
+            stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
-            check=True,
         )
     except FileNotFoundError:
         raise TreeError("git is not installed, or not on PATH") from None
     except OSError as error:
         raise TreeError(f"git cannot be run in {root}: {error.strerror}") from None
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode("utf-8", "replace").strip()
-        raise TreeError(f"git {arguments[0]}: {reason or f'exit status {error.returncode}'}") from None
-    return done.stdout
+    return RunningGit(process, arguments[0])
 
 
 def repository_of(root: Path) -> Path | None:
@@ -40,21 +76,26 @@ def repository_of(root: Path) -> Path | None:
     return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
 
 
-def is_repository(root: Path) -> bool:
-    """Is `root` inside a work tree that git tracks (and does not ignore)?
+def list_work_tree(root: Path) -> list[str] | None:
+    """The files that git tracks below `root` or would add there; None where git does not look after `root`.
+
+    An entry that ends in a slash is a repository of its own. The listing, by far the slowest of the three commands,
+    runs while the others ask whether it may be used.
 
     Raises:
         TreeError: git is missing, or refuses to look at a repository that is there.
     """
     if repository_of(root) is None:
-        return False
-    if run_git(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
-        return False
-    try:
-        run_git(root, "check-ignore", "-q", ".")
-    except TreeError:
-        return True
-    return False
+        return None
+    listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    with start_git(root, *listing) as running, start_git(root, "check-ignore", "-q", ".") as ignoring:
+        if run_git(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
+            return None
+        try:
+            ignoring.output()
+        except TreeError:
+            return split_paths(running.output())
+    return None
 
 
 def split_paths(listing: bytes) -> list[str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from analyzers.cache import FactCache, FileState
 from analyzers.source import Problem
-from analyzers.trees.git import is_repository, repository_of, run_git, split_paths
+from analyzers.trees.git import list_work_tree, repository_of
 from analyzers.trees.tree import Tree, TreeError, blob_digest, lies_below, symlink_problem
 from analyzers.trees.walk import walk
 
@@ -35,15 +35,15 @@ class WorkingTree(Tree):
         self.problems = dict(listing.problems)
         self._states: dict[str, os.stat_result] = {}
         self._broken: dict[str, Problem] = {}
+        prefix = os.path.join(root, "")
         for path in {*listing.files, *also}:
-            self._examine(path)
+            self._examine(path, prefix + path)
         unread = (path.rstrip("/") for path in listing.files if path not in self._states and path not in self._broken)
         self._foreign = {path for path in unread if (root / path).is_dir()}
         self.paths = sorted((*self._states, *self._broken))
 
-    def _examine(self, path: str) -> None:
+    def _examine(self, path: str, full: str) -> None:
         """Sort one listed path into what can be read, what cannot, and what is no file of the tree."""
-        full = os.path.join(self.root, path)
         try:
             state = os.lstat(full)
         except (FileNotFoundError, NotADirectoryError):
@@ -51,10 +51,10 @@ class WorkingTree(Tree):
         except OSError as error:
             self._broken[path] = _unreadable(error)
             return
-        if stat.S_ISLNK(state.st_mode):
-            self._follow(path, full)
-        elif stat.S_ISREG(state.st_mode):
+        if stat.S_ISREG(state.st_mode):
             self._states[path] = state
+        elif stat.S_ISLNK(state.st_mode):
+            self._follow(path, full)
         elif not stat.S_ISDIR(state.st_mode):
             self._broken[path] = Problem("SRC001", 0, 0, "not a regular file")
 
@@ -138,10 +138,14 @@ class _Listing(NamedTuple):
 
 
 def _list(root: Path) -> _Listing:
+    notes: tuple[str, ...] = ()
     try:
-        if is_repository(root):
-            return _list_with_git(root)
-        notes: tuple[str, ...] = ()
+        listed = list_work_tree(root)
+        if listed is not None:
+            embedded = [path for path in listed if path.endswith("/")]
+            return _Listing(
+                listed, tuple(f"{path} is a git repository of its own and was not read" for path in embedded)
+            )
     except TreeError as error:
         notes = (f"files were found by walking the folder: {error}",)
     found = walk(root)
@@ -150,13 +154,6 @@ def _list(root: Path) -> _Listing:
         for folder, reason in found.unlisted.items()
     }
     return _Listing(found.files, notes, problems)
-
-
-def _list_with_git(root: Path) -> _Listing:
-    listed = split_paths(run_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"))
-    embedded = [path for path in listed if path.endswith("/")]
-    notes = tuple(f"{path} is a git repository of its own and was not read" for path in embedded)
-    return _Listing(listed, notes)
 
 
 def _unreadable(error: OSError) -> Problem:

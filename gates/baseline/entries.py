@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple, Protocol, Self
 
 from analyzers.finding import fingerprint
@@ -26,6 +27,9 @@ class Violation(Protocol):
     def amount(self) -> int: ...
 
 
+_FIELDS = attrgetter("rule", "path", "symbol", "subject", "fingerprint", "amount")
+
+
 class Entry(NamedTuple):
     """One accepted violation; the fields mean what they mean in `analyzers.finding.Finding`."""
 
@@ -39,8 +43,7 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, violation: Violation) -> Self:
-        identity = (violation.rule, violation.path, violation.symbol, violation.subject)
-        return cls(*identity, violation.fingerprint, violation.amount)
+        return cls._make(_FIELDS(violation))
 
     @property
     def title(self) -> str:
@@ -71,6 +74,11 @@ class Baseline:
             digest = fingerprint(*identity, ordinal)
             numbered.append(entry if entry.fingerprint == digest else entry._replace(fingerprint=digest))
         return cls(gate, tuple(sorted(numbered)))
+
+    @classmethod
+    def accepting(cls, gate: str, violations: Iterable[Violation]) -> Self:
+        """The baseline that accepts violations as they are, all that there are: `identify` has numbered them."""
+        return cls(gate, tuple(sorted(map(Entry.of, violations))))
 
     def amounts(self) -> dict[str, int]:
         """What is accepted: the largest amount of each fingerprint."""

@@ -15,9 +15,13 @@ from gates.baseline.entries import Baseline, Entry
 VERSION = 1
 FIRST_ENTRY_LINE = 5
 """Where `render` puts the first entry; the others follow, one a line."""
+_FRAME_LINES = 6
+"""How many lines stand around them."""
 
 _KEYS = tuple(name for name in Entry._fields if name not in Entry._field_defaults)
 """What every entry has; `amount` stands only where there is one."""
+_ENTRY_LINE = "    {" + ", ".join(f'"{key}": %s' for key in _KEYS) + "%s}"
+_quoted = json.encoder.encode_basestring
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _SITES = 1_000
 """How many sites of one violation are looked through for the owner of a fingerprint."""
@@ -38,12 +42,16 @@ class BaselineError(UserError):
 
 def render(baseline: Baseline) -> bytes:
     """The file's bytes. Characters that UTF-8 cannot hold (from a path that is not UTF-8) become JSON escapes."""
-    lines = [json.dumps(_row(entry), ensure_ascii=False) for entry in baseline.entries]
-    body = ",\n".join(f"    {line}" for line in lines)
-    entries = f"[\n{body}\n  ]" if lines else "[]"
-    gate = json.dumps(baseline.gate, ensure_ascii=False)
+    body = ",\n".join([_ENTRY_LINE % (*map(_quoted, entry[:5]), _amount(entry)) for entry in baseline.entries])
+    entries = f"[\n{body}\n  ]" if body else "[]"
+    gate = _quoted(baseline.gate)
     text = f'{{\n  "version": {VERSION},\n  "gate": {gate},\n  "entries": {entries}\n}}\n'
     return text.encode("utf-8", "backslashreplace")
+
+
+def has_as_many_entries(content: bytes, baseline: Baseline) -> bool:
+    """Whether `render` would write as many lines as a file's bytes have."""
+    return not baseline.entries or content.count(b"\n") == len(baseline.entries) + _FRAME_LINES
 
 
 def parse(content: bytes, where: str, gate: str | None = None) -> Baseline:
@@ -66,11 +74,8 @@ def parse(content: bytes, where: str, gate: str | None = None) -> Baseline:
     return baseline
 
 
-def _row(entry: Entry) -> dict[str, Any]:
-    row = entry._asdict()
-    if not entry.amount:
-        del row["amount"]
-    return row
+def _amount(entry: Entry) -> str:
+    return f', "amount": {entry.amount}' if entry.amount else ""
 
 
 def _decode(content: bytes, where: str) -> tuple[str, Any]:

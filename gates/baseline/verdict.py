@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzers.finding import Finding, Rule, identify
-from gates.baseline.compare import Verification
 from gates.baseline.entries import Baseline, Entry
 from gates.baseline.format import FIRST_ENTRY_LINE
 from gates.baseline.ratchet import Judgement, candidates, looks_moved
@@ -15,6 +14,7 @@ from gates.baseline.rules import EXPIRED_WAIVER, GROWN_BASELINE, STALE_ENTRY, UN
 from reports.report import Verdict
 
 if TYPE_CHECKING:
+    from gates.baseline.compare import Verification
     from gates.settings.model import Waiver
 
 

@@ -45,6 +45,16 @@ def test_a_saved_baseline_is_loaded_again(file):
     assert load(file, GATE) == OLD
 
 
+@pytest.mark.parametrize("expected", [OLD, NEW, holding(site("a.py"), site("c.py")), Baseline(GATE)])
+def test_what_is_expected_of_a_file_does_not_change_what_it_holds(file, expected):
+    assert load(file, GATE, expected) == OLD
+
+
+def test_an_expected_baseline_is_taken_where_the_file_holds_it(file, monkeypatch):
+    monkeypatch.setattr("gates.baseline.store.parse", None)
+    assert load(file, GATE, OLD) == OLD
+
+
 def test_a_missing_file_is_an_empty_baseline(tmp_path):
     assert load(tmp_path / "none" / "layering.json", GATE) == Baseline(GATE)
 

@@ -11,8 +11,20 @@ from analyzers.finding import Rule
 from gates.gate import Gate
 from gates.settings.model import Settings
 
-_MODULES = {"layering": "gates.layering", "docs": "gates.docs"}
-_RULES = ("analyzers.layering.rules", "analyzers.doclinks.rules")
+_MODULES = {
+    "layering": "gates.layering",
+    "docs": "gates.docs",
+    "config": "gates.config",
+    "routes": "gates.routes",
+    "env": "gates.env",
+}
+_RULES = (
+    "analyzers.layering.rules",
+    "analyzers.doclinks.rules",
+    "analyzers.configuration.rules",
+    "analyzers.routes.rules",
+    "analyzers.environment.rules",
+)
 """The pages of the gates' rules, which can be read without the gates."""
 NAMES = tuple(_MODULES)
 SHARED_RULES = (*analyzers.rules.RULES, *gates.baseline.rules.RULES)

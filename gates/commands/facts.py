@@ -11,11 +11,14 @@ import click
 
 from analyzers.decoding import decode
 from analyzers.doclinks.policy import DocsPolicy
+from analyzers.environment.extractor import SUFFIXES, UsesExtractor
+from analyzers.environment.policy import EnvironmentPolicy
 from analyzers.errors import UserError
 from analyzers.markdown.extractor import is_markdown
 from analyzers.source import Problem, Source
 from gates.commands.options import root_option
 from gates.settings.load import find_root, load
+from gates.settings.model import Settings
 
 
 @click.command("facts")
@@ -28,10 +31,10 @@ def command(root: Path | None, as_json: bool, files: tuple[Path, ...]) -> int:
     Exit status 1 when a file is not what it claims to be, such as Python that does not parse.
     """
     found = root if root is not None else find_root(Path.cwd())
-    policy = (load(found.resolve()).settings.docs if found is not None else None) or DocsPolicy()
+    settings = load(found.resolve()).settings if found is not None else Settings()
     base = (found or Path.cwd()).resolve()
     read = {_shown(file, base): _read(file) for file in files}
-    records = [_record(path, text, policy) for path, text in read.items()]
+    records = [_record(path, text, settings) for path, text in read.items()]
     click.echo(json.dumps(records, indent=2, ensure_ascii=False) if as_json else "\n".join(map(_lines, records)))
     problems = _problems(read)
     for path, problem in problems.items():
@@ -62,13 +65,23 @@ def _problems(read: Mapping[str, str | Problem]) -> dict[str, Problem]:
     return {path: text for path, text in read.items() if isinstance(text, Problem)} | check_syntax(python)
 
 
-def _record(path: str, text: str | Problem, policy: DocsPolicy) -> dict[str, Any]:
+def _record(path: str, text: str | Problem, settings: Settings) -> dict[str, Any]:
     record: dict[str, Any] = {"path": path, "imports": [], "env": [], "anchors": [], "links": []}
+    if isinstance(text, str):
+        _read_environment(Source(path, text), settings.env, record)
     if isinstance(text, str) and path.endswith((".py", ".pyi")):
         _read_python(Source(path, text), record)
     elif isinstance(text, str) and is_markdown(path):
-        _read_markdown(Source(path, text), policy, record)
+        _read_markdown(Source(path, text), settings.docs or DocsPolicy(), record)
     return record
+
+
+def _read_environment(source: Source, policy: EnvironmentPolicy | None, record: dict[str, Any]) -> None:
+    from analyzers.environment.uses import FileUses
+
+    if source.path.endswith(SUFFIXES):
+        found = FileUses.from_json(UsesExtractor(policy.wrappers if policy else ()).extract(source))
+        record["env"] = [{"name": use.name, "access": use.access, "line": use.line} for use in found.uses]
 
 
 def _read_python(source: Source, record: dict[str, Any]) -> None:
@@ -104,6 +117,7 @@ def _lines(record: dict[str, Any]) -> str:
         flags = f"  ({', '.join(found['flags'])})" if found["flags"] else ""
         names = f" import {', '.join(found['names'])}" if found["names"] else ""
         lines.append(f"  {found['line']:>5}  import  {found['module']}{names}{flags}")
+    lines += [f"  {use['line']:>5}  env     {use['name']}  ({use['access']})" for use in record["env"]]
     lines += [f"         anchor  #{anchor}" for anchor in record["anchors"]]
     lines += [f"  {link['line']:>5}  link    {link['target']}" for link in record["links"]]
     return "\n".join(lines)

@@ -6,9 +6,12 @@ import datetime
 
 from pydantic import Field
 
+from analyzers.configuration.policy import ConfigPolicy
 from analyzers.doclinks.policy import DocsPolicy
+from analyzers.environment.policy import EnvironmentPolicy
 from analyzers.layering.policy import LayeringPolicy
 from analyzers.policy import Glob, Table
+from analyzers.routes.policy import RoutesPolicy
 
 
 class Waiver(Table):
@@ -29,3 +32,6 @@ class Settings(Table):
     waivers: tuple[Waiver, ...] = ()
     layering: LayeringPolicy | None = None
     docs: DocsPolicy | None = None
+    config: ConfigPolicy | None = None
+    routes: RoutesPolicy | None = None
+    env: EnvironmentPolicy | None = None

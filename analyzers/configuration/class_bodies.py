@@ -1,0 +1,76 @@
+"""What the methods of a class do with `self`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from analyzers.configuration.annotations import dotted, type_names
+from analyzers.configuration.outline import MethodFact
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_LOOKS_AT_ITS_CLASS = frozenset(("isinstance", "super", "type", "id"))
+"""What may be given `self` without seeing its fields."""
+_DUMPS = frozenset(("__dict__", "model_dump", "model_dump_json", "dict", "json"))
+
+
+def read_method(node: Function) -> MethodFact:
+    """A method, and what it has to do with the object that it belongs to."""
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    this = arguments[0].arg if arguments else ""
+    return MethodFact(
+        node.name,
+        node.lineno,
+        [name for decorator in node.decorator_list if (name := _called(decorator))],
+        list(type_names(node.returns)),
+        list(dict.fromkeys(_uses(node, this))),
+        any(_hands_on(inner, this) for inner in ast.walk(node)),
+        [row for inner in ast.walk(node) for row in _assigned(inner, this)],
+    )
+
+
+def _called(node: ast.expr) -> str:
+    return dotted(node.func if isinstance(node, ast.Call) else node)
+
+
+def _uses(node: ast.AST, this: str) -> Iterator[str]:
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == this:
+                yield name
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+                yield name
+            case ast.Constant(value=str(text)) if text.isidentifier():
+                yield text
+
+
+def _hands_on(node: ast.AST, this: str) -> bool:
+    """Whether a node makes all of `self` available to somebody: `asdict(self)`, `vars(self)`, `for f in self`."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return owner == this and name in _DUMPS
+        case ast.Call(func=function, args=arguments):
+            called = dotted(function)
+            given = [argument.id for argument in arguments if isinstance(argument, ast.Name)]
+            if this not in given:
+                return False
+            if called in ("getattr", "hasattr"):
+                return len(arguments) < 2 or not isinstance(arguments[1], ast.Constant)
+            return called not in _LOOKS_AT_ITS_CLASS
+        case ast.For(iter=ast.Name(id=owner)) | ast.comprehension(iter=ast.Name(id=owner)):
+            return owner == this
+    return False
+
+
+def _assigned(node: ast.AST, this: str) -> Iterator[tuple[str, int, int]]:
+    """The attribute that a statement assigns, and the lines of the statement."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner), attr=name)]):
+            pass
+        case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+            pass
+        case _:
+            return
+    if owner == this:
+        yield name, node.lineno, node.end_lineno or node.lineno

@@ -1,0 +1,178 @@
+"""The configuration of a tree: gathered file by file, from the roots to the last reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from analyzers.configuration.aliases import Alias, find_aliases
+from analyzers.configuration.annotations import last_part
+from analyzers.configuration.attribute_names import AttributeNamesExtractor
+from analyzers.configuration.classes import Classes
+from analyzers.configuration.consumers import Consumers, FieldKey, find_consumers
+from analyzers.configuration.importers import importers
+from analyzers.configuration.outline import Outline, OutlineExtractor
+from analyzers.configuration.ownership import OwnedSetting, Ownership, own
+from analyzers.configuration.policy import ConfigPolicy
+from analyzers.configuration.program import Definition, Program
+from analyzers.configuration.reads import FileReads, ReadsExtractor
+from analyzers.environment.extractor import UsesExtractor
+from analyzers.environment.uses import FileUses
+from analyzers.facts import FactBase, Need
+from analyzers.globs import matcher
+from analyzers.layering.modules import Modules, pattern_matcher
+from analyzers.python.extractor import PythonExtractor
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that the rules and the inventory look at."""
+
+    policy: ConfigPolicy
+    ownership: Ownership
+    roots: Mapping[str, Definition | None]
+    """What each root of the policy stands for."""
+    package: Sequence[str]
+    """The files of the policy's packages."""
+    settings: Sequence[OwnedSetting]
+    consumers: Consumers
+    aliases: Sequence[Alias]
+    uses: Mapping[str, FileUses]
+    names: Mapping[str, str]
+    """For each file, the names of the attributes that it gets at."""
+    unparsed: Sequence[str]
+    """Files that matter and that could not be parsed, though they hold no syntax error."""
+
+    @property
+    def program(self) -> Program:
+        return self.ownership.classes.program
+
+    def unread(self) -> Iterator[OwnedSetting]:
+        """The fields that nothing reads, as far as anybody can tell. One that holds configuration is left to its own
+        fields."""
+        counts = matcher(self.policy.readers)
+        by_name = {name for path, names in self.names.items() if counts(path) for name in names.split()}
+        spread = {found for owner in self.consumers.spread() for found in self.ownership.classes.get(owner).ancestors}
+        for setting in self.settings:
+            key = FieldKey.of(setting.setting)
+            read = any(consumer.reads and counts(consumer.path) for consumer in self.consumers.fields.get(key, ()))
+            if read or setting.setting.children or key.owner in spread:
+                continue
+            if not key.name.startswith("_") and key.name not in by_name:
+                yield setting
+
+    @cached_property
+    def package_classes(self) -> list[Definition]:
+        return list(_classes_of(self.program, self.package))
+
+    def is_diagnostic(self, setting: OwnedSetting) -> bool:
+        """Whether a field is declared to change nothing but what is reported."""
+        declared = setting.setting.fact.keywords.get(self.policy.diagnostic_key)
+        covers = pattern_matcher(self.policy.diagnostic)
+        return declared == "True" or any(covers(name) for name in names_of(setting))
+
+
+def names_of(setting: OwnedSetting) -> Iterator[str]:
+    """What settings may call a field: `Class.field`, and its owner paths."""
+    yield setting.label
+    for path in setting.paths:
+        yield path.path.replace("[]", "")
+
+
+def package_paths(policy: ConfigPolicy, modules: Modules) -> list[str]:
+    """The files of the policy's packages, or else of the packages that the roots are in."""
+    covers = pattern_matcher(policy.packages or {_package_of(root, modules) for root in policy.roots})
+    return [path for path, name in zip(modules.paths, modules.names, strict=True) if covers(name)]
+
+
+def first_needs(policy: ConfigPolicy, modules: Modules, environment: UsesExtractor) -> list[Need]:
+    """What can be gathered before anything is known of the tree's classes."""
+    return [
+        Need(PythonExtractor(), modules.paths),
+        Need(AttributeNamesExtractor(), modules.paths),
+        Need(environment, modules.paths),
+        Need(OutlineExtractor(), package_paths(policy, modules)),
+    ]
+
+
+def read_configuration(
+    policy: ConfigPolicy, modules: Modules, facts: FactBase, environment: UsesExtractor
+) -> Configuration:
+    """Read the configuration of a tree. What `first_needs` asks for has been gathered; the rest is gathered here."""
+    package = package_paths(policy, modules)
+    waiting = {*package}
+    outlines: dict[str, Outline] = {}
+    while True:
+        facts.gather([Need(OutlineExtractor(), sorted(waiting))])
+        for path, fact in facts.of(OutlineExtractor()).items():
+            outlines.setdefault(path, Outline(fact))
+        program = Program(modules, outlines)
+        roots = {name: program.locate(name) for name in policy.roots}
+        classes = Classes(program, policy)
+        found = [root for root in roots.values() if root is not None and root.kind == "class"]
+        ownership = own(classes, found, list(_records(classes, package)))
+        settings = list(ownership.settings())
+        for table in policy.aliases:
+            program.table(table.table)
+        # A file that cannot be read stays missing, and is not asked for twice.
+        fresh = program.missing - waiting
+        if not fresh:
+            break
+        waiting |= fresh
+    uses = {path: FileUses.from_json(fact) for path, fact in facts.of(environment).items() if fact}
+    reads = _reads(ownership, modules, package, facts)
+    consumers = find_consumers(ownership, reads)
+    unread = {path for path, outline in program.outlines.items() if not outline.is_read}.union(consumers.unread)
+    return Configuration(
+        policy=policy,
+        ownership=ownership,
+        roots=roots,
+        package=package,
+        settings=settings,
+        consumers=consumers,
+        aliases=find_aliases(policy, program, settings, uses),
+        uses=uses,
+        names=facts.of(AttributeNamesExtractor()),
+        unparsed=sorted(unread - facts.problems.keys()),
+    )
+
+
+def _package_of(root: str, modules: Modules) -> str:
+    """The package of the module that a dotted class name starts with; the module where it is in none."""
+    known = set(modules.names)
+    name = root
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    inside = any(other.startswith(f"{name}.") for other in known)
+    return name if inside else name.rpartition(".")[0] or name or root
+
+
+def _classes_of(program: Program, paths: Iterable[str]) -> Iterator[Definition]:
+    for path in paths:
+        for name in program.outline(path).classes:
+            yield Definition(path, name, "class")
+
+
+def _records(classes: Classes, paths: Iterable[str]) -> Iterator[Definition]:
+    return filter(classes.is_record, _classes_of(classes.program, paths))
+
+
+def _reads(ownership: Ownership, modules: Modules, package: Sequence[str], facts: FactBase) -> dict[str, FileReads]:
+    """Look for readers in the packages, and where an owned class or a function that returns one is imported."""
+    program = ownership.classes.program
+    vocabulary = {last_part(definition.name) for definition in ownership.paths}
+    homes = {definition.path for definition in ownership.paths}
+    for path, outline in program.outlines.items():
+        for name, types in outline.functions.items():
+            if any(definition in ownership for definition, _ in program.types(path, types)):
+                vocabulary.add(name)
+                homes.add(path)
+    names = tuple(sorted(vocabulary))
+    candidates = importers(modules, facts.of(PythonExtractor()), homes, vocabulary) | homes
+    needs = [
+        Need(ReadsExtractor(names), sorted(candidates.difference(package))),
+        Need(ReadsExtractor(names, unnamed=True), package),
+    ]
+    facts.gather(needs)
+    return {path: FileReads(fact) for need in needs for path, fact in facts.of(need.extractor).items()}

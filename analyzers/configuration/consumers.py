@@ -1,0 +1,184 @@
+"""Who gets at which field: the reads of all files, resolved to the classes that own what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from analyzers.configuration.annotations import TypeName, last_part
+from analyzers.configuration.classes import Method, Setting
+from analyzers.configuration.ownership import Ownership
+from analyzers.configuration.program import Definition
+from analyzers.configuration.reads import MANY, FileReads, Parser, Read
+
+_FIELD_KINDS = frozenset(("read", "write", "delete", "getattr", "hasattr", "setattr", "argument"))
+"""What is done with one field; everything else is done with the whole object."""
+_READING_KINDS = frozenset(("read", "getattr", "hasattr", "through"))
+_DUMPS = frozenset(
+    ("__dict__", "model_dump", "model_dump_json", "dict", "json", "__dataclass_fields__", "model_fields")
+)
+_PROPERTIES = frozenset(("property", "cached_property"))
+
+
+class FieldKey(NamedTuple):
+    """A field, by the class whose body declares it: all that inherit it share its readers."""
+
+    owner: Definition
+    name: str
+
+    @classmethod
+    def of(cls, setting: Setting) -> FieldKey:
+        return cls(setting.owner, setting.fact.name)
+
+
+class Consumer(NamedTuple):
+    """A place that gets at a field, or, where it is dynamic, at an object without saying at which of its fields."""
+
+    path: str
+    line: int
+    column: int
+    scope: str
+    kind: str
+
+    @property
+    def reads(self) -> bool:
+        return self.kind in _READING_KINDS
+
+
+class Dynamic(NamedTuple):
+    """A place that gets at an object's fields without naming them, or by a name that no field has."""
+
+    owner: Definition | None
+    """None where the object may be of any class."""
+    consumer: Consumer
+    chain: str
+    """What is got at, as far as it is known."""
+
+
+class OptionPlace(NamedTuple):
+    path: str
+    option: Parser
+
+
+@dataclass
+class Consumers:
+    """All of it."""
+
+    fields: dict[FieldKey, list[Consumer]] = field(default_factory=dict)
+    dynamic: list[Dynamic] = field(default_factory=list)
+    options: dict[str, list[OptionPlace]] = field(default_factory=dict)
+    """Name of a field -> the command-line options that set an attribute of that name."""
+    unread: list[str] = field(default_factory=list)
+    """Files that may get at configuration and do not parse."""
+
+    def spread(self) -> set[Definition]:
+        """The classes of objects whose fields are all handed to somebody by name."""
+        return {found.owner for found in self.dynamic if found.owner is not None and found.consumer.kind == "spread"}
+
+
+def find_consumers(ownership: Ownership, reads: Mapping[str, FileReads]) -> Consumers:
+    """Resolve the reads of every file, in order of path."""
+    found = Consumers()
+    for path in sorted(reads):
+        if not reads[path].is_read:
+            found.unread.append(path)
+            continue
+        resolver = _Resolver(ownership, path, reads[path], found)
+        for read in reads[path].reads:
+            resolver.resolve(read)
+        for option in reads[path].parsers:
+            found.options.setdefault(option.field, []).append(OptionPlace(path, option))
+    # An expression that may be one of two objects is one place.
+    found.fields = {key: list(dict.fromkeys(consumers)) for key, consumers in found.fields.items()}
+    found.dynamic = list(dict.fromkeys(found.dynamic))
+    return found
+
+
+class _Resolver:
+    """Resolves the reads of one file."""
+
+    def __init__(self, ownership: Ownership, path: str, reads: FileReads, found: Consumers) -> None:
+        self._ownership = ownership
+        self._classes = ownership.classes
+        self._program = ownership.classes.program
+        self._path = path
+        self._reads = reads
+        self._found = found
+        self._roots: dict[str, list[Definition]] = {}
+
+    def resolve(self, read: Read) -> None:
+        if not read.root:
+            consumer = Consumer(self._path, read.line, read.column, read.scope, read.kind)
+            self._found.dynamic.append(Dynamic(None, consumer, ""))
+            return
+        if read.root not in self._roots:
+            self._roots[read.root] = list(dict.fromkeys(self._instances(read.root)))
+        for definition in self._roots[read.root]:
+            self._walk(definition, read)
+
+    def _instances(self, root: str) -> Iterator[Definition]:
+        """The classes that a root gives an instance of."""
+        found = self._locate(root)
+        if found is None:
+            owner = self._locate(root.rpartition(".")[0]) if "." in root else None
+            if owner is not None and owner.kind == "class":
+                yield from self._made_by(owner, last_part(root))
+        elif found.kind == "class":
+            yield found
+        elif found.kind == "function":
+            yield from self._typed(found.path, self._program.outline(found.path).functions[found.name])
+        elif found.kind == "alias":
+            yield from self._typed(self._path, [TypeName(root, False)])
+
+    def _locate(self, root: str) -> Definition | None:
+        binding = self._reads.binding(root)
+        if binding is None:
+            return self._program.resolve(self._path, root)
+        return self._program.imported(self._path, binding, root.split(".")[1:])
+
+    def _made_by(self, owner: Definition, method: str) -> Iterator[Definition]:
+        """What a class method returns: what it says, or else, as is the custom, an instance."""
+        found = self._classes.get(owner).methods.get(method)
+        typed = list(self._typed(found.owner.path, found.fact.returns)) if found else []
+        yield from typed or (owner,)
+
+    def _typed(self, path: str, names: Iterable[TypeName]) -> Iterator[Definition]:
+        for definition, _ in self._program.types(path, list(names)):
+            yield definition
+
+    def _walk(self, definition: Definition, read: Read) -> None:
+        """Follow a chain as far as fields of owned classes go."""
+        at = [definition]
+        parts = [part for part in read.chain if part != MANY]
+        for index, part in enumerate(parts, start=1):
+            kind = read.kind if index == len(parts) and read.kind in _FIELD_KINDS else "through"
+            at = [child for owner in at for child in self._step(owner, part, kind, read)]
+            if not at:
+                return
+        if read.kind not in _FIELD_KINDS:
+            for owner in at:
+                self._note(owner, read, read.kind)
+
+    def _step(self, definition: Definition, part: str, kind: str, read: Read) -> Iterator[Definition]:
+        """The classes that an attribute leads to."""
+        owner = self._classes.get(definition)
+        setting = owner.settings.get(part)
+        if setting is not None:
+            if definition in self._ownership:
+                consumer = Consumer(self._path, read.line, read.column, read.scope, kind)
+                self._found.fields.setdefault(FieldKey.of(setting), []).append(consumer)
+            yield from (child for child, _ in setting.children)
+        elif part in owner.methods:
+            yield from self._property(owner.methods[part])
+        elif definition in self._ownership and (part in _DUMPS or kind in _FIELD_KINDS):
+            self._note(definition, read, part if part in _DUMPS else f"{kind} of no declared field")
+
+    def _property(self, method: Method) -> Iterator[Definition]:
+        if any(last_part(decorator) in _PROPERTIES for decorator in method.fact.decorators):
+            yield from self._typed(method.owner.path, method.fact.returns)
+
+    def _note(self, owner: Definition, read: Read, kind: str) -> None:
+        if owner in self._ownership:
+            consumer = Consumer(self._path, read.line, read.column, read.scope, kind)
+            self._found.dynamic.append(Dynamic(owner, consumer, ".".join((read.root, *read.chain))))

@@ -1,0 +1,76 @@
+"""What a configuration policy says that the tree contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from analyzers.configuration.configuration import Configuration, names_of
+from analyzers.configuration.policy import ConfigPolicy
+from analyzers.layering.modules import Modules, pattern_matcher
+
+
+class Misfit(NamedTuple):
+    """One setting that cannot be meant."""
+
+    key: tuple[str | int, ...]
+    message: str
+    nearest: str = ""
+
+
+def check_packages(policy: ConfigPolicy, modules: Modules) -> Iterator[Misfit]:
+    """Packages that are not there."""
+    for index, pattern in enumerate(policy.packages):
+        covers = pattern_matcher([pattern])
+        if not any(map(covers, modules.names)):
+            depth = pattern.count(".")
+            alike = {name for name in modules.names if name.count(".") == depth}
+            yield Misfit(("packages", index), f"no module is called {pattern!r}", _near(pattern, alike))
+
+
+def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misfit]:
+    """Roots, tables, owner paths and patterns that lead nowhere."""
+    policy = configuration.policy
+    outlines = configuration.program.outlines
+    unread = tuple(f"{modules.names[modules.number[path]]}." for path in outlines if not outlines[path].is_read)
+    for index, root in enumerate(policy.roots):
+        found = configuration.roots[root]
+        if root.startswith(unread):
+            continue  # the file cannot be read today, which is a finding and no mistake of the settings
+        if found is None or found.kind != "class":
+            known = {_full_name(configuration, modules, path) for path in configuration.program.outlines}
+            yield Misfit(("roots", index), f"there is no class {root!r}", _near(root, set().union(*known)))
+    if not all(configuration.roots.values()):
+        return
+    for index, table in enumerate(policy.aliases):
+        if configuration.program.table(table.table) is None:
+            near = _near(table.table, set(_tables(configuration, modules)))
+            yield Misfit(("aliases", index, "table"), f"there is no table {table.table!r}", near)
+    if not policy.resources and not policy.diagnostic:
+        return
+    paths = {name for setting in configuration.settings for name in names_of(setting)}
+    for index, resource in enumerate(policy.resources):
+        if resource.owner not in paths:
+            message = f"no field is called {resource.owner!r}"
+            yield Misfit(("resources", index, "owner"), message, _near(resource.owner, paths))
+    for index, pattern in enumerate(policy.diagnostic):
+        covers = pattern_matcher([pattern])
+        if not any(map(covers, paths)):
+            yield Misfit(("diagnostic", index), f"no field is called {pattern!r}", _near(pattern, paths))
+
+
+def _full_name(configuration: Configuration, modules: Modules, path: str) -> frozenset[str]:
+    """The dotted names of the classes in a file."""
+    module = modules.names[modules.number[path]]
+    return frozenset(f"{module}.{name}" for name in configuration.program.outline(path).classes)
+
+
+def _tables(configuration: Configuration, modules: Modules) -> Iterator[str]:
+    for path, outline in configuration.program.outlines.items():
+        for name in outline.tables:
+            yield f"{modules.names[modules.number[path]]}.{name}"
+
+
+def _near(name: str, candidates: set[str]) -> str:
+    return next(iter(get_close_matches(name, sorted(candidates), 1)), "")

@@ -1,0 +1,216 @@
+"""From a syntax tree to the places that get at configuration."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.configuration.annotations import dotted, last_part
+from analyzers.configuration.reads import Parser, Read
+from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by
+from analyzers.configuration.survey import Body, children, survey
+from analyzers.python.parsing import Places
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_Link = ast.Attribute | ast.Subscript | ast.Call
+"""What a chain is made of, beside the name that it starts with."""
+
+_WHOLE = frozenset(
+    (
+        *("asdict", "astuple", "fields", "vars", "replace", "evolve", "fields_dict", "to_builtins"),
+        *("structs_asdict", "dir", "iter", "repr", "str"),
+    )
+)
+"""Functions that look at every field of what they are given."""
+_OF_RECORDS = frozenset(("asdict", "astuple", "fields", "vars"))
+"""Those among them that are hardly used for anything else."""
+_ANY_OBJECT = _OF_RECORDS | {"getattr", "setattr", "hasattr", "add_argument"}
+"""What is of interest whatever is given to it."""
+_UNKNOWN = Origin("")
+_CONTEXTS = {ast.Load: "read", ast.Store: "write", ast.Del: "delete"}
+
+
+def find_reads(module: ast.Module, text: str, names: frozenset[str]) -> Sequence[Any]:
+    """The places of one file, as `FileReads` stores them."""
+    found = survey(module)
+    imports = found.imports
+    renamed = {local: origin.name for local, origin in imports.items() if origin.name not in ("", local)}
+    finder = _Finder(Typing(names, renamed), Places(text), found.bodies)
+    finder.module(module)
+    roots = {read.root.partition(".")[0] for read in finder.reads}
+    return ({root: imports[root] for root in sorted(roots & imports.keys())}, finder.reads, finder.parsers)
+
+
+class _Finder:
+    """Walks through the scopes of a file: what their names are first, what is done with these then."""
+
+    def __init__(self, typing: Typing, places: Places, bodies: Mapping[ast.AST, Body]) -> None:
+        self.reads: list[Read] = []
+        self.parsers: list[Parser] = []
+        self._typing = typing
+        self._places = places
+        self._bodies = bodies
+        self._classes: dict[str, ClassScope] = {}
+
+    def module(self, module: ast.Module) -> None:
+        self._body(module, Scope(""), None)
+
+    def _body(self, node: ast.AST, scope: Scope, owner: ClassScope | None) -> None:
+        """A module or a function, or a class, which is the `owner` of its functions."""
+        body = self._bodies[node]
+        self._bind(node, scope, owner)
+        for inner in body.nodes:
+            if isinstance(inner, ast.ClassDef):
+                self._class(inner, scope)
+            elif isinstance(inner, Function | ast.Lambda):
+                self._body(inner, self._function(inner, scope, owner), None)
+        if not _ANY_OBJECT.isdisjoint(body.words) or self._typing.concerns(body.words, scope):
+            self._look(node, scope)
+
+    def _class(self, node: ast.ClassDef, around: Scope) -> None:
+        name = f"{around.name}.{node.name}" if around.name else node.name
+        bases = [self._classes[base] for expression in node.bases if (base := dotted(expression)) in self._classes]
+        owner = self._classes[node.name] = ClassScope(name, bases)
+        scope = Scope(name, around)
+        # A method may use what another one, further down, assigns.
+        for method in node.body:
+            if isinstance(method, Function):
+                self._bind(method, self._function(method, scope, owner), None)
+        self._body(node, scope, owner)
+
+    def _function(self, node: Function | ast.Lambda, around: Scope, owner: ClassScope | None) -> Scope:
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        name = "" if isinstance(node, ast.Lambda) else node.name
+        scope = Scope(f"{around.name}.{name}".strip("."), around.parent if owner and around.parent else around)
+        if owner is not None and arguments and not _is_static(node):
+            scope.owner, scope.this = owner, arguments[0].arg
+        for argument in (*arguments, *node.args.kwonlyargs):
+            scope.names[argument.arg] = self._typing.annotated(argument.annotation)
+        if scope.this:
+            del scope.names[scope.this]
+        return scope
+
+    def _bind(self, node: ast.AST, scope: Scope, owner: ClassScope | None) -> None:
+        for inner in self._bodies[node].nodes:
+            for target, origins in bound_by(inner, self._typing, scope):
+                self._bind_target(target, origins, scope, owner)
+
+    def _bind_target(self, target: ast.expr, origins: list[Origin], scope: Scope, owner: ClassScope | None) -> None:
+        match target:
+            case ast.Name(id=name) if owner is not None:
+                owner.bind(name, origins)
+            case ast.Name(id=name):
+                scope.bind(name, origins)
+            case ast.Attribute(value=ast.Name(id=this), attr=name) if origins and (of := scope.class_of(this)):
+                of.bind(name, origins)
+
+    def _look(self, node: ast.AST, scope: Scope) -> None:
+        """Record what the expressions below a node get at."""
+        for child in children(node):
+            if type(child) is not ast.Name:
+                self._visit(child, scope)
+
+    def _visit(self, node: ast.AST, scope: Scope) -> None:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                return
+            case ast.AnnAssign(target=target, value=value):
+                self._visit(target, scope)
+                if value is not None:
+                    self._visit(value, scope)
+                return
+            case ast.Attribute() | ast.Subscript() if self._chain(node, scope):
+                return
+            case ast.Call():
+                self._call(node, scope)
+                if self._chain(node, scope):
+                    return
+            case ast.AugAssign(target=ast.Attribute() as target):
+                self._record("read", self._typing.step(target, scope), target, scope)
+        self._look(node, scope)
+
+    def _chain(self, node: _Link, scope: Scope) -> bool:
+        """Record a whole chain, and go on with what else stands in it."""
+        origins = [origin for origin in self._typing.step(node, scope) if origin.chain]
+        if not origins or (isinstance(node, ast.Call) and dotted(node.func) != "getattr"):
+            return False
+        # Where an element is written, what holds it is read.
+        kind = _CONTEXTS[type(node.ctx)] if isinstance(node, ast.Attribute) else "read"
+        self._record("getattr" if isinstance(node, ast.Call) else kind, origins, node, scope)
+        link: ast.expr = node
+        while isinstance(link, _Link) and self._typing.of(link, scope):
+            match link:
+                case ast.Call(func=ast.Name(id="getattr"), args=[link, _, *rest]):
+                    pass
+                case ast.Subscript(value=link, slice=index):
+                    rest = [index]
+                case ast.Attribute(value=link):
+                    rest = []
+                case _:
+                    break
+            for expression in rest:
+                self._visit(expression, scope)
+        if not isinstance(link, ast.Name):
+            self._visit(link, scope)
+        return True
+
+    def _call(self, node: ast.Call, scope: Scope) -> None:
+        name = dotted(node.func)
+        last = last_part(name)
+        if last in ("getattr", "hasattr", "setattr") and len(node.args) > 1:
+            self._named_access(last, node, scope)
+        elif last in _WHOLE:
+            for value in node.args:
+                self._record(last, self._typing.of(value, scope) or _unknown(last), node, scope)
+        elif last == "add_argument":
+            self._option(node, scope)
+        constructed = [Origin(name)] if name and self._typing.is_known(last) else []
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self._spread(keyword.value, scope)
+            elif last in ("replace", "evolve") and node.args:
+                written = [origin.to(keyword.arg) for origin in self._typing.of(node.args[0], scope)]
+                self._record("argument", written, keyword.value, scope)
+            else:
+                self._record("argument", [origin.to(keyword.arg) for origin in constructed], keyword.value, scope)
+
+    def _named_access(self, function: str, node: ast.Call, scope: Scope) -> None:
+        """`getattr` and its like: by a literal they get at one attribute, by anything else at any."""
+        origins = self._typing.of(node.args[0], scope)
+        name = node.args[1]
+        if not isinstance(name, ast.Constant):
+            self._record(f"{function} by a computed name", origins or [_UNKNOWN], node, scope)
+        elif function != "getattr":
+            self._record(function, [origin.to(str(name.value)) for origin in origins], node, scope)
+
+    def _spread(self, value: ast.expr, scope: Scope) -> None:
+        """`f(**asdict(config))` hands every field to somebody by its name."""
+        match value:
+            case ast.Call(func=function, args=[inner, *_]) if last_part(dotted(function)) in _WHOLE:
+                value = inner
+            case ast.Call(func=ast.Attribute(value=inner)) | ast.Attribute(value=inner, attr="__dict__"):
+                value = inner
+        self._record("spread", self._typing.of(value, scope), value, scope)
+
+    def _option(self, node: ast.Call, scope: Scope) -> None:
+        """An option of an `ArgumentParser`."""
+        destination = next((k.value for k in node.keywords if k.arg == "dest"), None)
+        flags = [flag.value for flag in node.args if isinstance(flag, ast.Constant) and isinstance(flag.value, str)]
+        flag = next((flag for flag in flags if flag.startswith("--")), next(iter(flags), ""))
+        field = destination.value if isinstance(destination, ast.Constant) else flag.lstrip("-").replace("-", "_")
+        if isinstance(field, str) and field:
+            self.parsers.append(Parser(field, *self._places.of(node), scope.name, ast.unparse(node)))
+
+    def _record(self, kind: str, origins: list[Origin], node: ast.expr, scope: Scope) -> None:
+        for origin in origins:
+            self.reads.append(Read(origin.root, list(origin.chain), kind, *self._places.of(node), scope.name))
+
+
+def _unknown(function: str) -> list[Origin]:
+    return [_UNKNOWN] if function in _OF_RECORDS else []
+
+
+def _is_static(node: Function | ast.Lambda) -> bool:
+    return isinstance(node, ast.Lambda) or any(dotted(item) == "staticmethod" for item in node.decorator_list)

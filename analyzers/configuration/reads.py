@@ -1,0 +1,102 @@
+"""Where one file gets at configuration: attribute chains that start at something typed as a configuration class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from analyzers.configuration.bindings import Binding
+from analyzers.source import Source
+
+_VERSION = 1
+"""Goes up whenever the same text may give other facts."""
+
+_BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")
+"""What a file holds that may get at the fields of an object without a word of its class."""
+
+MANY = "[]"
+"""The part of a chain that stands for one element of a container."""
+
+
+class Read(NamedTuple):
+    """One place that gets at a configuration object or at something of it."""
+
+    root: str
+    """Dotted name of the class that the chain starts at an instance of, or of the function whose result it is; empty
+    where that is not known."""
+    chain: list[str]
+    """Attributes, and `[]` for an element of a container; empty where the object itself is meant."""
+    kind: str
+    """`read`, `write`, `delete`, `getattr`, `setattr`, `argument`, or what is done with the object as a whole."""
+    line: int
+    column: int
+    scope: str
+    """Dotted name of the enclosing function or class; empty at module level."""
+
+
+class Parser(NamedTuple):
+    """A command-line option."""
+
+    field: str
+    """Name of the attribute that it sets."""
+    line: int
+    column: int
+    scope: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class FileReads:
+    """What `ReadsExtractor` found in one file."""
+
+    stored: Sequence[Any]
+
+    @property
+    def is_read(self) -> bool:
+        """False where the file speaks of configuration but does not parse."""
+        return self.stored is not None
+
+    def binding(self, root: str) -> Binding | None:
+        """Where the first part of a root is imported from; None where the file defines it."""
+        row = self.stored[0].get(root.partition(".")[0])
+        return Binding(*row) if row else None
+
+    @property
+    def reads(self) -> list[Read]:
+        return [Read(*row) for row in self.stored[1]] if self.stored else []
+
+    @property
+    def parsers(self) -> list[Parser]:
+        return [Parser(*row) for row in self.stored[2]] if self.stored else []
+
+
+@dataclass(frozen=True)
+class ReadsExtractor:
+    """Finds the uses of instances of some classes."""
+
+    names: tuple[str, ...]
+    """Last parts of the names of the classes, and of the functions that return instances of them."""
+    unnamed: bool = False
+    """Whether to read files too that hold none of the names and get at the fields of some object or other."""
+
+    @property
+    def kind(self) -> str:
+        """Names the fact: other classes are another fact."""
+        digest = blake2b("\0".join(self.names).encode("utf-8", "surrogatepass"), digest_size=8)
+        return f"config-reads@{_VERSION}:{digest.hexdigest()}{'+' * self.unnamed}"
+
+    def extract(self, source: Source) -> Sequence[Any] | None:
+        """What `FileReads` stores: empty where there is nothing to look for, None where the file does not parse or is
+        nested too deeply."""
+        if not any(sign in source.text for sign in (*self.names, *_BY_ANY_NAME * self.unnamed)):
+            return ()
+        from analyzers.configuration.read_finder import find_reads
+        from analyzers.python.parsing import parse_module
+
+        module = parse_module(source.text)
+        try:
+            return None if module is None else find_reads(module, source.text, frozenset(self.names))
+        except RecursionError:
+            return None

@@ -1,0 +1,1 @@
+"""Who uses the process environment, and which variables are registered."""

@@ -1,0 +1,141 @@
+"""What the names of a Python module stand for, and which of its lines can say something about operators or routes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from analyzers.declarations.expressions import dotted
+from analyzers.native.operators import named_by_schema
+
+CUSTOM = frozenset(("torch.library.custom_op", "torch.library.triton_op"))
+"""Decorators that make an operator of a function."""
+_LIBRARIES = frozenset(("torch.library.Library", "torch.library._scoped_library"))
+_OF_TORCH = ("torch.ops", "torch.library")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+class Lines:
+    """The lines of a text that hold one of some words, so that nothing else need be looked at."""
+
+    def __init__(self, text: str, words: Iterable[str]) -> None:
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
+        self._numbers: list[int] = []
+        number, counted = 1, 0
+        for match in pattern.finditer(text):
+            number += text.count("\n", counted, match.start())
+            counted = match.start()
+            self._numbers.append(number)
+
+    def touch(self, statement: ast.stmt) -> bool:
+        """Whether one of them is the statement's, or one of its decorators'."""
+        first = min((node.lineno for node in getattr(statement, "decorator_list", ())), default=statement.lineno)
+        index = bisect_left(self._numbers, first)
+        return index < len(self._numbers) and self._numbers[index] <= (statement.end_lineno or first)
+
+
+class Names:
+    """Imports, aliases of `torch.ops.ns`, `Library` objects and custom operators of one module."""
+
+    def __init__(self, module: ast.Module, text: str, words: Iterable[str]) -> None:
+        """Look through a module.
+
+        Args:
+            module: its tree.
+            text: its source.
+            words: names of functions and modules that matter besides those of PyTorch, without dots.
+        """
+        self._full: dict[str, str] = {}
+        self._libraries: dict[str, str] = {}
+        self._operators: dict[str, str] = {}
+        statements = [*_statements(module)]
+        for statement in statements:
+            self._import(statement)
+        imported = {name for name, full in self._full.items() if full.startswith(_OF_TORCH)}
+        wanted = {"ops", "library", *words, *imported}
+        lines = Lines(text, wanted)
+        for statement in filter(lines.touch, statements):
+            wanted |= {*self._bind(statement)}
+        self.lines = Lines(text, wanted)
+        """Where something may be said."""
+
+    def of(self, node: ast.expr) -> str:
+        """The dotted name of an expression, in full where an import or alias says what it is; empty for no name."""
+        name = dotted(node)
+        first, _, rest = name.partition(".")
+        full = self._full.get(first, first)
+        return f"{full}.{rest}" if rest else full
+
+    def own(self, function: str) -> str:
+        """The name of a function of the module itself, as `of` gives it."""
+        return self._full.get(function, function)
+
+    def library(self, node: ast.expr) -> str | None:
+        """The namespace of a `Library`; None for anything else."""
+        if isinstance(node, ast.Call):
+            return self._namespace(node)
+        return self._libraries.get(dotted(node))
+
+    def operator_named(self, function: str) -> str:
+        """The operator that a function of the module was decorated to be; empty where it was not."""
+        return self._operators.get(function, "")
+
+    def _import(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Import(names=names):
+                for alias in names:
+                    if alias.asname:
+                        self._full[alias.asname] = alias.name
+            case ast.ImportFrom(module=str(source), names=names, level=0):
+                for alias in names:
+                    self._full[alias.asname or alias.name] = f"{source}.{alias.name}"
+
+    def _bind(self, statement: ast.stmt) -> Iterator[str]:
+        """Take note of what a statement binds; the words by which that is used."""
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value)
+                | ast.AnnAssign(target=ast.Name() | ast.Attribute() as target, value=ast.expr() as value)
+            ):
+                yield from self._assign(dotted(target), value)
+            case ast.With(items=items):
+                for item in items:
+                    if item.optional_vars is not None:
+                        yield from self._assign(dotted(item.optional_vars), item.context_expr)
+            case ast.FunctionDef(name=name, decorator_list=decorators):
+                for decorator in decorators:
+                    if isinstance(decorator, ast.Call) and self.of(decorator.func) in CUSTOM:
+                        self._operators[name] = "".join(map(named_by_schema, literal_strings(decorator)[:1]))
+                        yield name
+
+    def _assign(self, name: str, value: ast.expr) -> Iterator[str]:
+        if isinstance(value, ast.Call):
+            namespace = self._namespace(value)
+            if namespace is not None and name:
+                self._libraries[name] = namespace
+                yield name.rpartition(".")[2]
+        elif name and "." not in name and self.of(value).startswith("torch.ops."):
+            self._full.setdefault(name, self.of(value))
+            yield name
+
+    def _namespace(self, call: ast.Call) -> str | None:
+        texts = literal_strings(call)
+        return texts[0] if texts and self.of(call.func) in _LIBRARIES else None
+
+
+def _statements(module: ast.Module) -> Iterator[ast.stmt]:
+    """Every statement, also inside functions and classes."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        waiting += (child for block in _BLOCKS for child in getattr(node, block, ()))
+
+
+def literal_strings(call: ast.Call) -> list[str]:
+    """The positional arguments of a call that are strings, in order, and the keyword ones after them."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return [node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)]

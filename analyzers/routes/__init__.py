@@ -1,0 +1,1 @@
+"""Declared routes: the tables that say how an operator may run, and the native operators that they bind."""

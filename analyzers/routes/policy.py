@@ -1,0 +1,96 @@
+"""Settings of the routes analyser: `[tool.gates.routes]`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from analyzers.policy import Glob, Table
+
+Symbol = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)+$")]
+"""A dotted name: that of a module and of what it binds."""
+Choice = bool | int | str | tuple[int, ...]
+"""A value on an axis of the matrix; a list stands for several things at once, such as the rows of each request."""
+Test = Literal["one-of", "multiple-of", "at-least", "at-most", "supports", "required"]
+
+
+class Condition(Table):
+    """One check by which a route takes or refuses a call.
+
+    `one-of`: the call's value is among the field's; an empty field takes all. `multiple-of`, `at-least`, `at-most`:
+    the call's number, or each of them, is such; an unset field takes all. `supports`: a call that asks for it needs a
+    field that is true. `required`: the field itself is true, whatever the call.
+    """
+
+    field: str
+    test: Test
+    axis: str | None = None
+    """What it asks of a call; the field's own name where none is given."""
+    wildcard: str | None = None
+    """A value of the field that takes everything."""
+
+    @property
+    def asks(self) -> str | None:
+        """The axis; None where the call does not matter."""
+        return None if self.test == "required" else self.axis or self.field
+
+
+class RouteTable(Table):
+    """One table of routes."""
+
+    name: str = Field(min_length=1)
+    symbol: Symbol
+    shape: Literal["records", "rows", "mapping"] = "records"
+    record: Symbol | None = None
+    """Of `rows`: the class that the builder makes of each row."""
+    keys: tuple[str, ...] = ()
+    """Of a mapping: what its keys say, whether they are nested or are the parts of one tuple."""
+    columns: tuple[str, ...] = ()
+    """Of a mapping: what the parts of its values say."""
+    stage: str | None = None
+    fallback: str | None = None
+    observer: str | None = None
+    operators: tuple[str, ...] = ()
+    """The native operators of a route, with its fields in braces."""
+    vocabularies: dict[str, Symbol] = Field(default_factory=dict)
+    """Field -> the table that declares its values."""
+    executors: tuple[Symbol, ...] = ()
+    """Mappings whose keys are routes that can run."""
+    calls: dict[str, int | str] = Field(default_factory=dict)
+    """Function -> the position or keyword of the argument by which it names a route."""
+    ordered: bool = True
+    """Whether the first route that takes a call runs it; else nothing is said of which one would."""
+    conditions: tuple[Condition, ...] = ()
+    format: str | None = None
+    """The axis that the matrix shows as a column of its own."""
+    matrix: dict[str, tuple[Choice, ...]] = Field(default_factory=dict)
+    """Axis -> the values that the static plan is made for."""
+
+
+class RegistrarPolicy(Table):
+    """A function or decorator of the tree that defines an operator."""
+
+    function: str
+    namespace: str
+    fakes: tuple[str, ...] = ()
+    always_fake: bool = False
+
+
+class NativePolicy(Table):
+    """How the tree registers and uses native operators."""
+
+    files: tuple[Glob, ...] = ("**",)
+    namespaces: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    macros: dict[str, str] = Field(default_factory=dict)
+    registrars: tuple[RegistrarPolicy, ...] = ()
+    fakes: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+
+
+class RoutesPolicy(Table):
+    modules: tuple[str, ...] = ()
+    """Modules whose names may stand in tables: those of the tree are read, others stand for themselves."""
+    tables: tuple[RouteTable, ...] = ()
+    native: NativePolicy = NativePolicy()

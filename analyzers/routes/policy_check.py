@@ -1,0 +1,104 @@
+"""What a routes policy says that cannot be meant: by itself, or for the tables that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from analyzers.globs import matcher
+from analyzers.native.extractor import SUFFIXES
+from analyzers.routes.native_rules import fields_in
+from analyzers.routes.plan import LARGEST, size
+from analyzers.routes.policy import RoutesPolicy, RouteTable
+from analyzers.routes.tables import TableReading
+
+
+class PolicyProblem(NamedTuple):
+    """One setting that cannot be meant."""
+
+    key: tuple[str | int, ...]
+    """Below the root table: `("routes", "tables", 0, "record")`."""
+    message: str
+    nearest: str = ""
+
+
+def check_policy(policy: RoutesPolicy, paths: Iterable[str]) -> list[PolicyProblem]:
+    """Everything about the policy that makes no sense by itself, or would make it look at nothing."""
+    problems: list[PolicyProblem] = []
+    names = [table.name for table in policy.tables]
+    for index, table in enumerate(policy.tables):
+        key = ("routes", "tables", index)
+        if table.name in names[:index]:
+            problems.append(PolicyProblem((*key, "name"), f"another table is called {table.name!r}"))
+        problems += (problem._replace(key=(*key, *problem.key)) for problem in _table(table))
+    watched = matcher(policy.native.files)
+    if "files" in policy.native.model_fields_set and not any(
+        watched(path) for path in paths if path.endswith(SUFFIXES)
+    ):
+        problems.append(PolicyProblem(("routes", "native", "files"), "no Python or C++ file matches"))
+    return problems
+
+
+def check_fields(index: int, reading: TableReading) -> list[PolicyProblem]:
+    """The fields that the settings name and that no route of a table has."""
+    policy = reading.policy
+    known = {name for route in reading.routes for name in route.fields}
+    if not known:
+        return []
+    single = ("stage", "fallback", "observer")
+    named: list[tuple[tuple[str | int, ...], str]] = [
+        ((key,), getattr(policy, key)) for key in single if getattr(policy, key) is not None
+    ]
+    named += [(("vocabularies", field), field) for field in policy.vocabularies]
+    named += [(("conditions", place, "field"), condition.field) for place, condition in enumerate(policy.conditions)]
+    named += [
+        (("operators", place), field)
+        for place, template in enumerate(policy.operators)
+        for field in fields_in(template)
+    ]
+    return [
+        PolicyProblem(
+            ("routes", "tables", index, *key), f"the routes have no field {name!r}", _near(name, sorted(known))
+        )
+        for key, name in named
+        if name not in known
+    ]
+
+
+def _table(table: RouteTable) -> Iterator[PolicyProblem]:
+    if (table.record is not None) != (table.shape == "rows"):
+        message = 'goes with `shape = "rows"`' if table.record else 'is required by `shape = "rows"`'
+        yield PolicyProblem(("record",), message)
+    if bool(table.keys) != (table.shape == "mapping"):
+        message = 'go with `shape = "mapping"`' if table.keys else 'are required by `shape = "mapping"`'
+        yield PolicyProblem(("keys",), message)
+    if table.columns and table.shape != "mapping":
+        yield PolicyProblem(("columns",), 'go with `shape = "mapping"`')
+    for index, template in enumerate(table.operators):
+        try:
+            whole = "::" in template and all(fields_in(template))
+        except ValueError:
+            whole = False
+        if not whole:
+            message = f"{template!r} is no operator's name with fields in braces, such as `v100::{{binding}}`"
+            yield PolicyProblem(("operators", index), message)
+    yield from _matrix(table)
+
+
+def _matrix(table: RouteTable) -> Iterator[PolicyProblem]:
+    axes = list(dict.fromkeys(condition.asks for condition in table.conditions if condition.asks is not None))
+    for axis, values in table.matrix.items():
+        if axis not in axes:
+            yield PolicyProblem(("matrix", axis), "no condition asks for this axis", _near(axis, axes))
+        elif not values:
+            yield PolicyProblem(("matrix", axis), "has no values")
+    if table.matrix and size(table.matrix) > LARGEST:
+        yield PolicyProblem(("matrix",), f"has {size(table.matrix):,} cells; at most {LARGEST:,} are planned")
+    if table.format is not None and table.format not in table.matrix:
+        message = f"the matrix has no axis {table.format!r}"
+        yield PolicyProblem(("format",), message, _near(table.format, list(table.matrix)))
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    return next(iter(get_close_matches(name, known, n=1)), "")

@@ -1,0 +1,208 @@
+"""RTE001 to RTE008: what is wrong with declared tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from analyzers.declarations.reader import FieldProblem, UnreadableError
+from analyzers.declarations.values import Place, names_in, plain
+from analyzers.finding import Finding
+from analyzers.native.facts import RouteUse
+from analyzers.routes.admission import covers, serves, takes_everything
+from analyzers.routes.tables import Route, TableReading
+
+_FIELD_MESSAGES = {
+    "unknown": "`{record}` declares no field `{field}`",
+    "missing": "the field `{field}` of `{record}` is missing",
+    "doubled": "the field `{field}` of `{record}` is given twice",
+}
+
+
+class UsedRoute(NamedTuple):
+    """A call that names a route, with its file."""
+
+    path: str
+    use: RouteUse
+
+
+def unreadable(error: UnreadableError) -> Finding:
+    """RTE001."""
+    return Finding(
+        rule="RTE001",
+        path=error.place.path,
+        line=error.place.line,
+        column=error.place.column,
+        symbol="",
+        subject=error.expression,
+        message=str(error),
+        hint="Write it out as data; a module whose names are used belongs to `routes.modules`.",
+    )
+
+
+def wrong_field(problem: FieldProblem) -> Finding:
+    """RTE002."""
+    record = problem.class_name.rpartition(".")[2]
+    near = _near(problem.field, problem.known) if problem.kind == "unknown" else ""
+    return _finding(
+        "RTE002",
+        problem.place,
+        f"{record}: {problem.kind} {problem.field}",
+        _FIELD_MESSAGES[problem.kind].format(record=record, field=problem.field),
+        near or f"It has {', '.join(problem.known)}.",
+    )
+
+
+def check_table(reading: TableReading, uses: Sequence[UsedRoute]) -> Iterator[Finding]:
+    """What is wrong with one table.
+
+    Args:
+        reading: the table.
+        uses: the calls by which code names its routes; one whose name is no literal has an empty one.
+    """
+    yield from _duplicates(reading)
+    yield from _vocabularies(reading)
+    if reading.policy.ordered:
+        yield from _shadowed(reading)
+    if not reading.errors:  # else what seems to be missing may be what could not be read
+        yield from _undeclared(reading, uses)
+        yield from _unused(reading, uses)
+        yield from _fallbacks(reading)
+
+
+def _duplicates(reading: TableReading) -> Iterator[Finding]:
+    table = reading.policy.name
+    names: dict[str, Route] = {}
+    symbols: set[str] = set()
+    for route in reading.routes:
+        earlier = names.setdefault(route.name, route)
+        if route.symbol in symbols:
+            message = f"`{route.symbol}` stands twice in the table {table}"
+            yield _finding("RTE003", route.place, f"{table}: {route.symbol}", message, "Take one of them out.")
+        elif earlier is not route:
+            message = f"the route `{route.name}` is declared twice in the table {table}; first in line"
+            message = f"{message} {earlier.place.line}"
+            yield _finding("RTE003", route.place, f"{table}: {route.name}", message, "Rename or delete one of them.")
+        symbols.update(filter(None, (route.symbol,)))
+
+
+def _undeclared(reading: TableReading, uses: Sequence[UsedRoute]) -> Iterator[Finding]:
+    table = reading.policy.name
+    declared = {route.name for route in reading.routes}
+    for executors, keys in reading.executed.items():
+        for name, place in keys:
+            if name not in declared:
+                message = f"`{executors.rpartition('.')[2]}` runs the route `{name}`, which {table} does not declare"
+                yield _finding("RTE004", place, f"{table}: {name}", message, _near(name, declared))
+    for path, use in uses:
+        if use.route and use.route not in declared:
+            message = f"`{use.function}` names the route `{use.route}`, which {table} does not declare"
+            found = _finding(
+                "RTE004",
+                Place(path, use.line, use.column),
+                f"{table}: {use.route}",
+                message,
+                _near(use.route, declared),
+            )
+            yield found._replace(symbol=use.symbol)
+    for route in reading.routes:
+        target = _next_route(reading, route)
+        if target is not None and target not in declared:
+            message = f"`{route.name}` falls back to `{target}`, which {table} does not declare"
+            yield _finding("RTE004", route.place, f"{table}: {route.name}: {target}", message, _near(target, declared))
+
+
+def _unused(reading: TableReading, uses: Sequence[UsedRoute]) -> Iterator[Finding]:
+    policy = reading.policy
+    if not (policy.executors or policy.calls) or any(not used.use.route for used in uses):
+        return
+    used = {name for keys in reading.executed.values() for name, _ in keys} | {used.use.route for used in uses}
+    required = [condition for condition in policy.conditions if condition.test == "required"]
+    for route in reading.candidates:
+        built = all(plain(route.fields.get(condition.field)) for condition in required)
+        if route.name not in used and built:
+            message = f"nothing runs the route `{route.name}` of {policy.name}"
+            hint = "Connect it, delete it, or declare that it is not built yet."
+            yield _finding("RTE005", route.place, f"{policy.name}: {route.name}", message, hint)
+
+
+def _vocabularies(reading: TableReading) -> Iterator[Finding]:
+    for field, declared in reading.vocabularies.items():
+        source = reading.policy.vocabularies[field]
+        for route in reading.routes:
+            for value in names_in(route.fields.get(field)):
+                if value not in declared:
+                    message = f"`{route.name}` has `{value}` in `{field}`, which {source} does not declare"
+                    subject = f"{reading.policy.name}: {route.name}: {value}"
+                    yield _finding("RTE006", route.place, subject, message, _near(value, declared))
+
+
+def _fallbacks(reading: TableReading) -> Iterator[Finding]:
+    policy = reading.policy
+    routes = {route.name: route for route in reading.candidates}
+    for route in routes.values():
+        problem = _chain_problem(reading, route, routes)
+        if problem:
+            subject = f"{policy.name}: {route.name}"
+            yield _finding("RTE007", route.place, subject, problem, "Name a later route that takes what is left.")
+    marks = {route.name: plain(route.fields.get(policy.fallback or "")) for route in routes.values()}
+    marked = any(isinstance(mark, bool) for mark in marks.values())
+    for stage in reading.stages:
+        serving = [route for route in routes.values() if serves(route, policy.conditions, stage, policy.stage)]
+        if marked:
+            last = [route for route in serving if marks[route.name] is True]
+            wanted = f"has no route in which `{policy.fallback}` is true"
+        else:
+            last = [route for route in serving if takes_everything(route, policy.conditions, policy.stage)]
+            wanted = "has no route that takes every call"
+        if not last:
+            first = next(route for route in serving if route.text(policy.stage) == stage)
+            message = f"the stage `{stage}` of {policy.name} {wanted}"
+            hint = "Declare a last route for it that takes everything."
+            yield _finding("RTE007", first.place, f"{policy.name}: {stage}", message, hint)
+
+
+def _chain_problem(reading: TableReading, start: Route, routes: Mapping[str, Route]) -> str:
+    """Why the fallbacks of a route come to no good end; empty where they do, or where one is not declared."""
+    stage = start.text(reading.policy.stage)
+    seen = [start.name]
+    route = start
+    while (target := _next_route(reading, route)) is not None:
+        if target in seen:
+            return f"the fallbacks of `{start.name}` go in a circle: {' -> '.join([*seen, target])}"
+        if target not in routes:
+            return ""
+        route = routes[target]
+        seen.append(target)
+        if stage not in reading.wildcards and not serves(route, reading.policy.conditions, stage, reading.policy.stage):
+            return f"`{start.name}` serves {stage}, and its fallback `{target}` does not"
+    return ""
+
+
+def _next_route(reading: TableReading, route: Route) -> str | None:
+    """The route that a fallback field names; None where it is empty, or says only whether the route is one."""
+    value = plain(route.fields.get(reading.policy.fallback)) if reading.policy.fallback is not None else None
+    return value if isinstance(value, str) else None
+
+
+def _shadowed(reading: TableReading) -> Iterator[Finding]:
+    policy = reading.policy
+    if not policy.conditions:
+        return
+    for index, route in enumerate(reading.candidates):
+        earlier = (known for known in reading.candidates[:index] if known.name != route.name)
+        wider = next((known for known in earlier if covers(known, route, policy.conditions)), None)
+        if wider is not None:
+            message = f"`{route.name}` never runs: `{wider.name}`, declared before it, takes every call that it takes"
+            hint = "Put the narrower route first, or narrow the wider one."
+            yield _finding("RTE008", route.place, f"{policy.name}: {route.name}: {wider.name}", message, hint)
+
+
+def _finding(rule: str, place: Place, subject: str, message: str, hint: str) -> Finding:
+    return Finding(rule, place.path, place.line, place.column, "", subject, message, hint)
+
+
+def _near(name: str, known: Sequence[str] | frozenset[str] | set[str]) -> str:
+    near = get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean `{near[0]}`?" if near else ""

@@ -1,0 +1,65 @@
+"""The config gate: who owns which setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analyzers.configuration.analyse import analyse
+from analyzers.configuration.configuration import Configuration, first_needs, read_configuration
+from analyzers.configuration.policy import ConfigPolicy
+from analyzers.configuration.policy_check import Misfit, check_names, check_packages
+from analyzers.configuration.rules import RULES
+from analyzers.environment.extractor import UsesExtractor
+from analyzers.facts import FactBase, Need
+from analyzers.finding import Finding
+from gates.gate import Context
+from gates.settings.errors import SettingsError
+
+
+class ConfigGate:
+    name = "config"
+    summary = "every setting has one owner, and somebody who reads it"
+    rules = RULES
+
+    def needs(self, context: Context) -> list[Need]:
+        policy, modules = _policy(context), context.modules
+        if not context.past:
+            _refuse(context, check_packages(policy, modules))
+        return first_needs(policy, modules, _environment(context))
+
+    def findings(self, context: Context, facts: FactBase) -> list[Finding]:
+        return analyse(configuration_of(context, facts))
+
+
+def configuration_of(context: Context, facts: FactBase) -> Configuration:
+    """The configuration of the tree, after the gate's needs have been gathered.
+
+    Raises:
+        SettingsError: the gate's table names what the tree does not have.
+    """
+    modules = context.modules
+    configuration = read_configuration(_policy(context), modules, facts, _environment(context))
+    if not context.past:
+        _refuse(context, check_names(configuration, modules))
+    return configuration
+
+
+def _policy(context: Context) -> ConfigPolicy:
+    policy = context.settings.config
+    if policy is None:
+        raise context.loaded.error(("config",), "nothing to check: name the `roots` of the configuration")
+    return policy
+
+
+def _environment(context: Context) -> UsesExtractor:
+    return UsesExtractor()
+
+
+def _refuse(context: Context, misfits: Iterable[Misfit]) -> None:
+    source = context.loaded.source
+    mistakes = [source.mistake(("config", *misfit.key), misfit.message, misfit.nearest) for misfit in misfits]
+    if mistakes:
+        raise SettingsError(context.loaded.file, mistakes)
+
+
+GATE = ConfigGate()

@@ -1,0 +1,147 @@
+"""The routes gate: declared routes, and the native operators that they bind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from analyzers.declarations.modules import DeclaredModule
+from analyzers.declarations.outline import UNPARSED, Outline, OutlineExtractor
+from analyzers.declarations.reader import FieldProblem, MissingError, Reader
+from analyzers.facts import FactBase, Need
+from analyzers.finding import Finding
+from analyzers.globs import matcher
+from analyzers.layering.modules import pattern_matcher
+from analyzers.native.extractor import SUFFIXES, NativeExtractor
+from analyzers.native.facts import NativeFacts
+from analyzers.native.vocabulary import Registrar, Vocabulary
+from analyzers.routes.analyse import analyse
+from analyzers.routes.policy import RoutesPolicy, RouteTable
+from analyzers.routes.policy_check import PolicyProblem, check_fields, check_policy
+from analyzers.routes.rules import RULES
+from analyzers.routes.tables import TableReading, read_table
+from gates.gate import Context
+from gates.settings.errors import SettingsError
+from gates.settings.validation import nearest
+
+
+class Declared(NamedTuple):
+    """What the settings ask for, as far as the tree has it."""
+
+    readings: list[TableReading]
+    problems: list[FieldProblem]
+    """What was wrong with the constructors in the tables."""
+    native: Mapping[str, NativeFacts]
+    """Of the files that say something."""
+
+
+class RoutesGate:
+    name = "routes"
+    summary = "declared routes say what they mean, and their operators exist"
+    rules = RULES
+
+    def needs(self, context: Context) -> list[Need]:
+        policy = policy_of(context)
+        if not context.past:
+            _refuse(context, check_policy(policy, context.paths))
+        watched = matcher(policy.native.files)
+        native = [path for path in context.paths if path.endswith(SUFFIXES) and watched(path)]
+        return [
+            Need(OutlineExtractor(), [*_declared_paths(context).values()]),
+            Need(NativeExtractor(_vocabulary(policy)), native),
+        ]
+
+    def findings(self, context: Context, facts: FactBase) -> list[Finding]:
+        declared = read(context, facts)
+        known = {path: said for path, said in declared.native.items() if said.parsed or path not in facts.problems}
+        return analyse(policy_of(context), declared.readings, declared.problems, known)
+
+
+def read(context: Context, facts: FactBase) -> Declared:
+    """Read the tables and the native facts of a tree whose facts have been gathered.
+
+    Raises:
+        SettingsError: a symbol or field that the settings name is not there. A tree that is older than the settings
+            may lack it.
+    """
+    policy = policy_of(context)
+    outlines = facts.of(OutlineExtractor())
+    modules = {
+        name: DeclaredModule(name, path, Outline.from_json(outlines[path]) if path in outlines else UNPARSED)
+        for name, path in _declared_paths(context).items()
+    }
+    reader = Reader(modules, pattern_matcher(policy.modules))
+    readings = []
+    problems: list[PolicyProblem] = []
+    for index, table in enumerate(policy.tables):
+        try:
+            readings.append(read_table(reader, table))
+            problems += check_fields(index, readings[-1])
+        except MissingError as error:
+            problems.append(_missing(index, table, error))
+    if not context.past:
+        _refuse(context, problems)
+    native = facts.of(NativeExtractor(_vocabulary(policy)))
+    # Most files say nothing.
+    said = {path: NativeFacts.from_json(fact) for path, fact in native.items() if fact}
+    return Declared(readings, reader.problems, said)
+
+
+def policy_of(context: Context) -> RoutesPolicy:
+    """The settings of the gate. Raises SettingsError where they ask for nothing."""
+    policy = context.settings.routes
+    if policy is None or not (policy.tables or policy.native.namespaces):
+        message = "nothing to check: add a table of routes, or the `namespaces` of native operators"
+        raise context.loaded.error(("routes",), message)
+    return policy
+
+
+@lru_cache(maxsize=2)
+def _declared_paths(context: Context) -> Mapping[str, str]:
+    """The modules that may be read, and their files: those that the settings name, and those of their symbols."""
+    policy = policy_of(context)
+    wanted = {symbol.rpartition(".")[0] for table in policy.tables for _, symbol in _symbols(table)}
+    covered = pattern_matcher(policy.modules)
+    modules = context.modules
+    return {
+        name: path for name, path in zip(modules.names, modules.paths, strict=True) if name in wanted or covered(name)
+    }
+
+
+def _symbols(table: RouteTable) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The symbols that a table of the settings names, each with its key in the table."""
+    yield ("symbol",), table.symbol
+    if table.record is not None:
+        yield ("record",), table.record
+    yield from ((("vocabularies", field), symbol) for field, symbol in table.vocabularies.items())
+    yield from ((("executors", index), symbol) for index, symbol in enumerate(table.executors))
+
+
+def _missing(index: int, table: RouteTable, error: MissingError) -> PolicyProblem:
+    name = str(error)
+    key = next(key for key, symbol in _symbols(table) if symbol == name)
+    return PolicyProblem(("routes", "tables", index, *key), f"there is no {name!r}", nearest(name, error.known))
+
+
+def _vocabulary(policy: RoutesPolicy) -> Vocabulary:
+    native = policy.native
+    return Vocabulary(
+        registrars=tuple(
+            Registrar(row.function, row.namespace, row.fakes, row.always_fake) for row in native.registrars
+        ),
+        fakes=native.fakes,
+        probes=native.probes,
+        modules=native.modules,
+        macros=tuple(sorted(native.macros.items())),
+        routes=tuple(sorted({pair for table in policy.tables for pair in table.calls.items()}, key=str)),
+    )
+
+
+def _refuse(context: Context, problems: Sequence[PolicyProblem]) -> None:
+    if problems:
+        source = context.loaded.source
+        raise SettingsError(context.loaded.file, [source.mistake(*problem) for problem in problems])
+
+
+GATE = RoutesGate()

@@ -15,6 +15,8 @@ from analyzers.finding import Finding
 from gates.gate import Context
 from gates.settings.errors import SettingsError
 
+_USES = UsesExtractor()
+
 
 class ConfigGate:
     name = "config"
@@ -25,7 +27,7 @@ class ConfigGate:
         policy, modules = _policy(context), context.modules
         if not context.past:
             _refuse(context, check_packages(policy, modules))
-        return first_needs(policy, modules, _environment(context))
+        return first_needs(policy, modules, _USES)
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(configuration_of(context, facts))
@@ -38,7 +40,7 @@ def configuration_of(context: Context, facts: FactBase) -> Configuration:
         SettingsError: the gate's table names what the tree does not have.
     """
     modules = context.modules
-    configuration = read_configuration(_policy(context), modules, facts, _environment(context))
+    configuration = read_configuration(_policy(context), modules, facts, _USES)
     if not context.past:
         _refuse(context, check_names(configuration, modules))
     return configuration
@@ -49,10 +51,6 @@ def _policy(context: Context) -> ConfigPolicy:
     if policy is None:
         raise context.loaded.error(("config",), "nothing to check: name the `roots` of the configuration")
     return policy
-
-
-def _environment(context: Context) -> UsesExtractor:
-    return UsesExtractor()
 
 
 def _refuse(context: Context, misfits: Iterable[Misfit]) -> None:

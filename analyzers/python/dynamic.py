@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -16,6 +15,7 @@ from analyzers.python.facts import Import, ImportFlag
 from analyzers.python.imports import Statement
 from analyzers.python.lexer import Lexed
 from analyzers.python.literals import IDENTIFIER
+from analyzers.python.parsing import parse
 from analyzers.python.tables import constants, strings, table_entries
 
 _FUNCTIONS = {
@@ -70,7 +70,7 @@ def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -
     if "lazy_loader" in lexed.code:
         lazy += (match.start() for match in _ATTACH.finditer(lexed.code))
     computed = any(_targets(call, {}) is None for call in calls)
-    module = _parse(lexed.text) if lazy or computed else None
+    module = parse(lexed.text) if lazy or computed else None
     known = constants(module) if computed and isinstance(module, ast.Module) else {}
     for call in calls:
         targets = _targets(call, known)
@@ -111,15 +111,6 @@ def _offsets(lexed: Lexed) -> Callable[[ast.expr], int]:
     return lambda node: lexed.line_start(node.lineno) + bisect_left(bytes_before(node.lineno), node.col_offset)
 
 
-def _parse(text: str, mode: str = "exec") -> ast.AST | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text, mode=mode)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-
 def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[_Call]:
     """The calls that import by name, without those among the arguments of another."""
     code = lexed.code
@@ -131,7 +122,7 @@ def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[_Call]:
     end = 0
     while call := called.search(code, end):
         end = _call_end(code, call.end())
-        tree = _parse(lexed.text[call.start() : end], "eval")
+        tree = parse(lexed.text[call.start() : end], "eval")
         if isinstance(tree, ast.Expression) and isinstance(tree.body, ast.Call):
             yield _Call(call.start(), names["".join(call[1].split())], tree.body)
 

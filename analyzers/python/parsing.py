@@ -27,16 +27,16 @@ def parse_module(text: str) -> ast.Module | None:
     statement becomes an assignment, a template string that is too new becomes a plain one, and of exceptions without
     parentheses the first is kept.
     """
-    tree = _parse(text)
+    tree = parse(text)
     if isinstance(tree, ast.Module):
         return tree
-    tree = _parse(_in_older_words(text))
+    tree = parse(_in_older_words(text))
     return tree if isinstance(tree, ast.Module) else None
 
 
 def parse_expression(text: str) -> ast.expr | None:
     """The tree of an expression, such as an annotation in a string; None where it is none."""
-    tree = _parse(text.strip(), "eval")
+    tree = parse(text.strip(), "eval")
     return tree.body if isinstance(tree, ast.Expression) else None
 
 
@@ -54,7 +54,8 @@ class Places:
         return node.lineno, bisect_left(before, node.col_offset) + 1
 
 
-def _parse(text: str, mode: str = "exec") -> ast.AST | None:
+def parse(text: str, mode: str = "exec") -> ast.AST | None:
+    """What `ast` makes of a text, without its warnings; None where it does not parse, however that shows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -78,7 +79,7 @@ def _replacements(lexed: Lexed) -> Iterator[tuple[Span, str]]:
     """Spans of what is too new, and what to write there: as many bytes of UTF-8, so that `ast` counts the same."""
     text = lexed.text
     for start, end in lexed.strings:
-        if _TEMPLATE.match(text, start) and not isinstance(_parse(text[start:end], "eval"), ast.Expression):
+        if _TEMPLATE.match(text, start) and not isinstance(parse(text[start:end], "eval"), ast.Expression):
             yield (start, end), _plain_string(text[start:end])
     padded = "\n" + lexed.code
     for match in _TYPE_ALIAS.finditer(padded):

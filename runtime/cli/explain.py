@@ -13,7 +13,7 @@ from runtime.attention.declarations import LayerShape, Stage
 from runtime.attention.selector import Explanation, RouteContext, explain
 from runtime.cli.engine_options import EngineOptions, engine_options
 from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_report
-from runtime.config.environment import ENVIRONMENT
+from runtime.config.aliases import variables_of
 from runtime.platforms import current
 from runtime.platforms.protocol import declared
 
@@ -153,7 +153,7 @@ def _settings_table(platform: str, resolved: Resolved) -> str:
     for path, provenance in resolved.provenance.items():
         chosen = provenance.chosen
         source = f"{chosen.source} {chosen.origin}: {chosen.reason}" if chosen.origin else chosen.reason
-        if variables := [variable.name for variable in ENVIRONMENT if variable.owner == path]:
+        if variables := variables_of(path):
             source += f" [{', '.join(variables)}]"
         lines.append(f"  {path:<{widths[0]}}  {values[path]:<{widths[1]}}  {source}")
     return "\n".join(lines)

@@ -18,6 +18,11 @@ class ConfigWarning(UserWarning):
     """Something about the configuration that its author should hear, though it does not stop the runtime."""
 
 
+def variables_of(path: str) -> list[str]:
+    """The variables that feed a setting, the strongest first."""
+    return [variable.name for variable in ENVIRONMENT if variable.owner == path]
+
+
 def stated_by_environment(
     environ: Mapping[str, str], registry: Sequence[EnvironmentVariable] = ENVIRONMENT
 ) -> Iterator[tuple[str, Candidate]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from runtime.config.environment import ENVIRONMENT
+from runtime.config.aliases import variables_of
 from runtime.config.fields import FieldSpec
 from runtime.config.hashing import compute_hash
 from runtime.config.provenance import Candidate, Provenance, Resolved
@@ -21,7 +21,7 @@ def _setting(spec: FieldSpec, provenance: Provenance) -> dict[str, object]:
     return {
         **_candidate(provenance.chosen),
         "help": spec.help,
-        "variables": [variable.name for variable in ENVIRONMENT if variable.owner == spec.path],
+        "variables": variables_of(spec.path),
         "diagnostic": spec.diagnostic,
         "overridden": [_candidate(candidate) for candidate in provenance.overridden],
     }

@@ -48,6 +48,8 @@ class Need(NamedTuple):
 class _Job(NamedTuple):
     path: str
     extractors: tuple[Extractor, ...]
+    checked: bool
+    """Whether it is known already if the file parses."""
 
 
 class _Result(NamedTuple):
@@ -62,7 +64,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of files done and the number of all."""
 
 
-@dataclass
+@dataclass(eq=False)
 class FactBase:
     """The facts of one tree."""
 
@@ -72,10 +74,18 @@ class FactBase:
     """Why a file could not be read, or not as what it claims to be. What can be read of such a file is still read."""
     _facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
+    _checked: set[str] = field(default_factory=set)
+    """Files of which it is known whether they parse: in this run, or because facts of theirs are stored."""
 
-    def of(self, extractor: Extractor) -> Mapping[str, Any]:
-        """The facts of one kind, by path, of every file that was asked for and could be decoded."""
-        return self._facts.get(extractor.kind, {})
+    def of(self, extractor: Extractor, paths: Iterable[str] | None = None) -> Mapping[str, Any]:
+        """The facts of one kind, by path, of every file that was asked for and could be decoded.
+
+        Args:
+            extractor: names the kind.
+            paths: only these files, where another analyser may have asked for more.
+        """
+        facts = self._facts.get(extractor.kind, {})
+        return facts if paths is None else {path: facts[path] for path in paths if path in facts}
 
     def gather(self, needs: Sequence[Need], progress: Progress = lambda done, total: None) -> None:
         """Make the facts available, from the cache where it has them.
@@ -83,17 +93,20 @@ class FactBase:
         Raises:
             SyntaxCheckerError: the syntax checker cannot be run.
         """
-        paths = {path for need in needs for path in need.paths}
-        if self.cache is not None and not self.cache.is_empty():
-            self._digests.update(self.tree.digests(paths - self._digests.keys()))
+        unknown = {path for need in needs for path in need.paths} - self._digests.keys()
+        if unknown and self.cache is not None and not self.cache.is_empty():
+            self._digests.update(self.tree.digests(unknown))
         missing: dict[str, list[Extractor]] = {}
         for need in needs:
             known = self._facts.setdefault(need.extractor.kind, {})
-            known.update(self._remembered(need.extractor.kind, (path for path in need.paths if path not in known)))
+            remembered = self._remembered(need.extractor.kind, (path for path in need.paths if path not in known))
+            known.update(remembered)
+            self._checked.update(remembered)
             for path in need.paths:
                 if path not in known:
                     missing.setdefault(path, []).append(need.extractor)
-        self._extract([_Job(path, tuple(extractors)) for path, extractors in sorted(missing.items())], progress)
+        jobs = [_Job(path, tuple(wanted), path in self._checked) for path, wanted in sorted(missing.items())]
+        self._extract(jobs, progress)
 
     def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, Any]:
         if self.cache is None:
@@ -119,17 +132,17 @@ class FactBase:
         for result in results:
             if result.problem is not None:
                 self.problems[result.path] = result.problem
+            self._checked.add(result.path)
             for kind, value in result.facts:
                 self._facts[kind][result.path] = json.loads(value)
         if self.cache is not None:
-            self.cache.store([fact for result in results for fact in _storable(result)])
+            self.cache.store([fact for result in results for fact in self._storable(result)])
             self.tree.remember({r.path: r.digest for r in results if r.digest and r.path not in self._digests})
 
-
-def _storable(result: _Result) -> Iterator[Fact]:
-    """That facts are stored says that there was no problem; a file with one is read again each time."""
-    if result.problem is None:
-        yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
+    def _storable(self, result: _Result) -> Iterator[Fact]:
+        """That facts are stored says that there was no problem; a file with one is read again each time."""
+        if result.path not in self.problems:
+            yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
 
 
 def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
@@ -138,7 +151,7 @@ def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
     batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
     workers = min(os.cpu_count() or 1, len(batches), 16)
     if len(jobs) < _PARALLEL_FROM or workers < 2:
-        yield from _checked(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
+        yield from _with_syntax_errors(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -147,16 +160,17 @@ def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
         try:
             # This forks, so it comes before there is a thread.
             extracted = pool.map(_extract_batch, [tree] * len(batches), batches)
-            yield from _checked(tree, jobs, extracted)
+            yield from _with_syntax_errors(tree, jobs, extracted)
         except BrokenProcessPool:
             raise UserError("a worker process was killed while it read files; is there enough memory?") from None
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _checked(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> Iterator[list[_Result]]:
+def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> Iterator[list[_Result]]:
     """The results, with the syntax errors of files on disk: these are checked all at once, while others read them."""
-    files = {job.path: file for job in jobs if _is_python(job.path) and (file := tree.on_disk(job.path))}
+    unknown = [job.path for job in jobs if _is_python(job.path) and not job.checked]
+    files = {path: file for path in unknown if (file := tree.on_disk(path))}
     if not files:
         yield from batches
         return
@@ -211,7 +225,7 @@ def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
         if isinstance(text, Problem):
             results[path] = _Result(path, "", text, [])
             continue
-        if _is_python(path) and not (tree.on_disk(path) and _is_utf8(data)):
+        if _is_python(path) and not job.checked and not (tree.on_disk(path) and _is_utf8(data)):
             texts[path] = text
         source = Source(path, text)
         facts = [(e.kind, json.dumps(e.extract(source), separators=(",", ":"))) for e in job.extractors]

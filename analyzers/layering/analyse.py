@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzers.cache import FactCache
 from analyzers.finding import Finding
 from analyzers.globs import matcher
 from analyzers.layering.coupling import check_coupling
@@ -25,6 +26,7 @@ def analyse(
     modules: Modules,
     facts: Mapping[str, PythonFacts],
     coupling: Mapping[str, Sequence[Sequence[Any]]],
+    cache: FactCache | None = None,
 ) -> list[Finding]:
     """Every place that breaks the policy, without fingerprints and in no particular order.
 
@@ -33,20 +35,23 @@ def analyse(
         modules: the modules of the tree.
         facts: what each Python file says, by path.
         coupling: what `CouplingExtractor.of(policy.coupling)` found, by path.
+        cache: keeps what imports lead to.
     """
     return [
-        *_imports(policy, graph_of(policy, modules, facts)),
+        *_imports(policy, graph_of(policy, modules, facts, cache)),
         *check_coupling(policy.coupling, coupling, facts),
         *_shape(policy.shape, modules, facts),
     ]
 
 
-def graph_of(policy: LayeringPolicy, modules: Modules, facts: Mapping[str, PythonFacts]) -> ImportGraph:
+def graph_of(
+    policy: LayeringPolicy, modules: Modules, facts: Mapping[str, PythonFacts], cache: FactCache | None = None
+) -> ImportGraph:
     """The import graph, with every name outside of the tree that a contract of the policy speaks of."""
     externals = {pattern for contract in policy.forbidden for pattern in contract.to}
     externals.update(imported for contract in policy.forbidden for _, imported in contract.except_)
     externals.update(pattern for contract in policy.protected for pattern in contract.modules)
-    return ImportGraph.build(modules, facts, sorted(externals), policy.type_checking_imports)
+    return ImportGraph.build(modules, facts, externals, policy.type_checking_imports, cache)
 
 
 def _imports(policy: LayeringPolicy, graph: ImportGraph) -> Iterator[Finding]:

@@ -101,7 +101,7 @@ def check_coupling(
                     path=path,
                     line=line,
                     column=column,
-                    symbol=said.symbol_name(said.symbol_at(line)) if said else "",
+                    symbol=said.symbol_around(line) if said else "",
                     subject=f"{kind}: {text}",
                     message=f"names `{text}` ({kind}), which this file does not own",
                     hint="Ask for the property that matters instead of the name, or move this to a file that owns it.",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from analyzers.cache import FactCache
+from analyzers.layering.leads import FolderLeads, Leads
 from analyzers.layering.modules import Modules, pattern_matcher
-from analyzers.layering.resolution import FolderResolver, Names, Resolver
-from analyzers.python.facts import Import, ImportFlag, PythonFacts, read_clause
-
-_LAZY = int(ImportFlag.LAZY)
-"""A plain number: `IntFlag` is slow, and the flags of every clause are tested."""
+from analyzers.python.facts import Import, ImportFlag, PythonFacts
 
 Statements = dict[int, list[int]]
 """What one module imports, and with which of its file's imports, by index. However many names a statement takes from
@@ -53,6 +50,7 @@ class ImportGraph:
         facts: Mapping[str, PythonFacts],
         externals: Collection[str] = (),
         type_checking: bool = False,
+        cache: FactCache | None = None,
     ) -> Self:
         """Resolve every import.
 
@@ -61,21 +59,15 @@ class ImportGraph:
             facts: what each file says, by path; a module without facts imports nothing.
             externals: patterns of the names outside of the tree that become nodes.
             type_checking: whether imports under `if TYPE_CHECKING:` count.
+            cache: keeps what imports lead to, for other graphs of the same modules.
         """
-        numbering = _Numbering(modules)
-        resolver = Resolver(modules, externals)
-        ignored = 0 if type_checking else int(ImportFlag.TYPE_CHECKING)
-        shared: dict[object, dict[str, tuple[int, ...]]] = defaultdict(dict)
-        leads: dict[str, _Leads] = {}
+        leads = Leads(modules, sorted(externals), type_checking, cache)
         statements = []
         for importer, path in enumerate(modules.paths):
-            folder = path.rpartition("/")[0]
-            if folder not in leads:
-                alike = shared[resolver.absolute(folder)]
-                running = modules.packages_over(folder)
-                leads[folder] = _Leads(resolver.folder(folder), running, ignored, numbering, alike)
-            statements.append(_statements(importer, facts[path].clauses if path in facts else (), leads[folder]))
-        return cls(modules, facts, (*modules.names, *numbering), statements)
+            clauses = facts[path].clauses if path in facts else ()
+            statements.append(_statements(importer, clauses, leads.of(path.rpartition("/")[0])))
+        leads.keep()
+        return cls(modules, facts, (*modules.names, *leads.numbering), statements)
 
     def without(self, flags: ImportFlag) -> Self:
         """The graph of the import statements that have none of the flags."""
@@ -159,7 +151,7 @@ class ImportGraph:
         return importers
 
 
-def _statements(importer: int, clauses: Iterable[str], leads: _Leads) -> Statements:
+def _statements(importer: int, clauses: Iterable[str], leads: FolderLeads) -> Statements:
     """What one module imports; it does not import itself."""
     targets: Statements = {}
     shared = leads.shared
@@ -169,63 +161,6 @@ def _statements(importer: int, clauses: Iterable[str], leads: _Leads) -> Stateme
             if target != importer:
                 targets.setdefault(target, []).append(index)
     return targets
-
-
-class _Numbering(dict[str, int]):
-    """Numbers for names outside of the tree, behind those of its modules, in the order in which they are met."""
-
-    def __init__(self, modules: Modules) -> None:
-        super().__init__()
-        self._first = len(modules)
-
-    def __missing__(self, name: str) -> int:
-        number = self[name] = self._first + len(self)
-        return number
-
-
-class _Leads(dict[str, tuple[int, ...]]):
-    """What clauses in the files of one folder lead to, each looked up once; those in `shared` are not repeated."""
-
-    def __init__(
-        self,
-        folder: FolderResolver,
-        running: Container[int],
-        ignored: int,
-        numbering: Mapping[str, int],
-        shared: dict[str, tuple[int, ...]],
-    ) -> None:
-        """Look nothing up yet.
-
-        Args:
-            folder: where names lead from here.
-            running: the packages that the files lie below.
-            ignored: flags; a clause that has one of them leads nowhere.
-            numbering: the numbers of names outside of the tree.
-            shared: what absolute clauses lead to from every folder with the same import path.
-        """
-        super().__init__()
-        self.shared = shared
-        self._folder = folder
-        self._running = running
-        self._ignored = ignored
-        self._numbering = numbering
-
-    def __missing__(self, text: str) -> tuple[int, ...]:
-        level, flags, module, names = read_clause(text)
-        lazy = flags & _LAZY
-        origin = self._folder[level, lazy][module]
-        leads_on = origin.matter and not flags & self._ignored
-        targets = self._targets(origin, names) if leads_on else ()
-        alike = self if level or lazy or origin.nearest is not None else self.shared
-        alike[text] = targets
-        return targets
-
-    def _targets(self, origin: Names, names: str) -> tuple[int, ...]:
-        found = origin.all_of(names)
-        targets = tuple([self._numbering[target] if isinstance(target, str) else target for target in found])
-        if origin.nearest in self._running:
-            targets = tuple([target for target in targets if target != origin.nearest])
-        return targets
 
 
 @dataclass(frozen=True)
@@ -252,7 +187,7 @@ def routes_to(
 ) -> Routes:
     """Search backwards and breadth first from the targets, passing only modules in `through`."""
     next_step: dict[int, int] = {}
-    frontier = sorted(targets)
+    frontier = sorted(targets, key=graph.names.__getitem__)
     while frontier:
         reached = []
         for node in frontier:

@@ -74,12 +74,6 @@ class Modules:
         self.paths: tuple[str, ...] = tuple(sorted({path for path in paths if path.endswith(".py")}))
         given = tuple("" if root in (".", "./") else root.strip("/") for root in source_roots)
         self.roots: tuple[str, ...] = given or detect_source_roots(self.paths)
-        self._folders: set[str] = set()
-        for path in self.paths:
-            folder = _parent(path)
-            while folder and folder not in self._folders:
-                self._folders.add(folder)
-                folder = _parent(folder)
         self._by_place = {_place(path): number for number, path in enumerate(self.paths)}
         """Of `a.py` and `a/__init__.py`, which sorts behind it, the package stays, as on Python's import path."""
         self._over: dict[str, tuple[int, ...]] = {}
@@ -109,9 +103,14 @@ class Modules:
             self._over[folder] = own + self.packages_over(_parent(folder))
         return self._over[folder]
 
-    def lies_in_package(self, folder: str) -> bool:
-        """Whether the folder, or one above it, has an `__init__.py`."""
-        return bool(self.packages_over(folder))
+    def import_path(self, folder: str) -> tuple[str, ...]:
+        """The folders in which absolute imports of the files in a folder are looked up, in order.
+
+        These are its own source root, the other roots, and then, where no package holds it, the folder itself: a
+        script sees its neighbours.
+        """
+        neighbours = () if self.packages_over(folder) else (folder,)
+        return tuple(dict.fromkeys((self.root_of(folder), *self.roots, *neighbours)))
 
     def at(self, place: str) -> int | None:
         """The module at a path without `.py` or `/__init__.py`; a package beats a file of the same name."""
@@ -125,6 +124,16 @@ class Modules:
     def is_folder(self, place: str) -> bool:
         """Whether Python files lie somewhere below this path."""
         return place in self._folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        folders: set[str] = set()
+        for path in self.paths:
+            folder = _parent(path)
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = _parent(folder)
+        return frozenset(folders)
 
     def root_of(self, folder: str) -> str:
         """The longest source root that a folder is or lies below; the root of the tree where there is none."""

@@ -39,9 +39,7 @@ class Resolver:
 
     def absolute(self, folder: str) -> _ImportPath:
         """Where the absolute imports of the files in a folder are looked up."""
-        own = self._modules.root_of(folder)
-        neighbours = () if self._modules.lies_in_package(folder) else (folder,)
-        return self._path(tuple(dict.fromkeys((own, *self._modules.roots, *neighbours))), relative=False)
+        return self._path(self._modules.import_path(folder), relative=False)
 
     def relative(self, folder: str, level: int) -> tuple[_ImportPath, ...]:
         """Where names with leading dots are looked up; nowhere, if the dots lead out of the tree."""

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from analyzers.python.blocks import Blocks
@@ -15,7 +12,7 @@ from analyzers.python.facts import Import, ImportFlag
 from analyzers.python.imports import Statement
 from analyzers.python.lexer import Lexed
 from analyzers.python.literals import IDENTIFIER
-from analyzers.python.parsing import parse
+from analyzers.python.parsing import Places, parse
 from analyzers.python.tables import constants, strings, table_entries
 
 _FUNCTIONS = {
@@ -52,7 +49,7 @@ class _Call(NamedTuple):
         return _argument(self.node, 0, "modname" if self.function == "importorskip" else "name")
 
 
-def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> Iterator[Import]:
+def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: Sequence[Statement]) -> Iterator[Import]:
     """The calls that import a module by a name that can be read, flagged DYNAMIC, and the entries of the tables that
     other such calls take names from, flagged LAZY.
 
@@ -82,12 +79,13 @@ def dynamic_imports(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -
             yield _record(lexed, blocks, at, target, ImportFlag.DYNAMIC)
     if lazy and isinstance(module, ast.Module):
         lines = frozenset(lexed.position(offset)[0] for offset in lazy)
-        offset_of = _offsets(lexed)
+        places = Places(lexed.text)
         for node, text in table_entries(module, lines):
             if match := _MODULE.fullmatch(text):
                 dots, name, attribute = match.groups("")
                 target = (name, [attribute] if attribute else [], len(dots))
-                yield _record(lexed, blocks, offset_of(node), target, ImportFlag.LAZY)
+                line, column = places.of(node)
+                yield _record(lexed, blocks, lexed.line_start(line) + column - 1, target, ImportFlag.LAZY)
 
 
 def _record(lexed: Lexed, blocks: Blocks, offset: int, target: Target, flag: ImportFlag) -> Import:
@@ -95,23 +93,7 @@ def _record(lexed: Lexed, blocks: Blocks, offset: int, target: Target, flag: Imp
     return Import(*target, *lexed.position(offset), symbol, flags | flag.value)
 
 
-def _offsets(lexed: Lexed) -> Callable[[ast.expr], int]:
-    """A function that says where a node starts; `ast` counts its column in bytes of UTF-8."""
-
-    @cache
-    def bytes_before(line: int) -> Sequence[int]:
-        """How many bytes of a line stand before each of its characters."""
-        start = lexed.line_start(line)
-        end = lexed.text.find("\n", start)
-        text = lexed.text[start : end if end >= 0 else None]
-        if text.isascii():
-            return range(len(text) + 1)
-        return list(accumulate((len(character.encode()) for character in text), initial=0))
-
-    return lambda node: lexed.line_start(node.lineno) + bisect_left(bytes_before(node.lineno), node.col_offset)
-
-
-def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[_Call]:
+def _calls(lexed: Lexed, statements: Sequence[Statement]) -> Iterator[_Call]:
     """The calls that import by name, without those among the arguments of another."""
     code = lexed.code
     if not any(function in code for function in _FUNCTIONS):
@@ -127,7 +109,7 @@ def _calls(lexed: Lexed, statements: list[Statement]) -> Iterator[_Call]:
             yield _Call(call.start(), names["".join(call[1].split())], tree.body)
 
 
-def _names(code: str, statements: list[Statement]) -> dict[str, str]:
+def _names(code: str, statements: Sequence[Statement]) -> dict[str, str]:
     """What a file calls the functions that import by name: `il.import_module` -> `import_module`."""
     names = {"import_module": "import_module", "__import__": "__import__"}
     names |= {f"{module}.{function}": function for function, module in _FUNCTIONS.items()}
@@ -208,4 +190,5 @@ def _dunder_import(call: ast.Call, module: str) -> list[Target]:
     """`__import__(name, globals, locals, fromlist, level)`."""
     level = _argument(call, 4, "level")
     depth = level.value if isinstance(level, ast.Constant) and isinstance(level.value, int) else 0
-    return [(module, [name for _, name in strings(_argument(call, 3, "fromlist"))], depth)]
+    names = [name for _, name in strings(_argument(call, 3, "fromlist")) if name.isidentifier() or name == "*"]
+    return [(module, names, depth)]

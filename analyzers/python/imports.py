@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from analyzers.python.blocks import Blocks
@@ -28,8 +29,14 @@ class Statement(NamedTuple):
     """What is imported from, without blanks (`..x`); empty for `import x`."""
 
 
-def import_statements(code: str) -> Iterator[Statement]:
-    """Every import statement in order. `import` is a keyword: it stands nowhere else."""
+@lru_cache(maxsize=1)
+def import_statements(code: str) -> tuple[Statement, ...]:
+    """Every import statement in order. The last answer is kept, as that of `lex` is."""
+    return tuple(_statements_in(code))
+
+
+def _statements_in(code: str) -> Iterator[Statement]:
+    """`import` is a keyword: it stands nowhere else."""
     done = 0
     for keyword in _KEYWORD.finditer(code):
         at = keyword.start()

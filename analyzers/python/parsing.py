@@ -45,13 +45,18 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self._lines = [] if text.isascii() else text.split("\n")
+        self._bytes: dict[int, list[int]] = {}
+        """For a line that is not all ASCII, how many bytes stand before each of its characters."""
 
     def of(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Line and column of a node."""
-        if not self._lines or self._lines[node.lineno - 1].isascii():
-            return node.lineno, node.col_offset + 1
-        before = list(accumulate((len(character.encode()) for character in self._lines[node.lineno - 1]), initial=0))
-        return node.lineno, bisect_left(before, node.col_offset) + 1
+        line = node.lineno
+        if not self._lines or self._lines[line - 1].isascii():
+            return line, node.col_offset + 1
+        if line not in self._bytes:
+            widths = (len(character.encode()) for character in self._lines[line - 1])
+            self._bytes[line] = list(accumulate(widths, initial=0))
+        return line, bisect_left(self._bytes[line], node.col_offset) + 1
 
 
 def parse(text: str, mode: str = "exec") -> ast.AST | None:

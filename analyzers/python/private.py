@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from string import ascii_letters, digits
 
@@ -44,7 +44,7 @@ _LAST_TARGETS = re.compile(rf"{_BLANK}*(?:(?:{_MORE_TARGETS})?|//|>>|<<|\*\*|[-+
 _FIRST_TARGETS = ascii_letters + digits + "_.,*= \t"
 
 
-def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) -> list[PrivateAccess]:
+def private_accesses(lexed: Lexed, blocks: Blocks, statements: Sequence[Statement]) -> list[PrivateAccess]:
     """Every `owner._name`, and every private name imported from another module, that the file does not define.
 
     A dot in one of the import statements is no attribute access. The owner is what stands before the dot, with
@@ -85,7 +85,7 @@ def private_accesses(lexed: Lexed, blocks: Blocks, statements: list[Statement]) 
     )
 
 
-def _origins(code: str, statements: list[Statement]) -> dict[str, str]:
+def _origins(code: str, statements: Sequence[Statement]) -> dict[str, str]:
     """The absolute module that each imported name is or is taken from; empty where statements disagree."""
     origins: dict[str, str] = {}
     for statement in statements:
@@ -112,7 +112,7 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and name != "_" and not dunder and name not in PUBLIC
 
 
-def _covers(statements: list[Statement], starts: list[int], offset: int) -> bool:
+def _covers(statements: Sequence[Statement], starts: list[int], offset: int) -> bool:
     index = bisect_right(starts, offset) - 1
     return index >= 0 and offset < statements[index].end
 

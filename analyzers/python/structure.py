@@ -15,7 +15,7 @@ def read_python(source: Source) -> PythonFacts:
     """Read one file. A file with syntax errors gives what can be made out; nothing is raised."""
     lexed = lex(source.text)
     blocks = Blocks(lexed)
-    statements = list(import_statements(lexed.code))
+    statements = import_statements(lexed.code)
     imports = [*static_imports(lexed, blocks, statements), *dynamic_imports(lexed, blocks, statements)]
     imports.sort(key=lambda item: (item.line, item.column))
     private = private_accesses(lexed, blocks, statements)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,8 @@ from analyzers.source import Problem
 
 _NEWEST = "py314"
 """Syntax that an older Python would refuse is no error here: which Python a tree is for is not ours to judge."""
+_CRASHES = (signal.SIGABRT, signal.SIGSEGV)
+"""How ruff ends where a file is nested more deeply than its stack can follow."""
 
 
 class SyntaxCheckerError(UserError):
@@ -36,7 +39,7 @@ def check_syntax(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
     with TemporaryDirectory(prefix="voltgate-") as folder:
         keys = {file: key for key, file in _files(sources, folder)}
         first: dict[str, Problem] = {}
-        for file, problem in sorted(_errors(keys, folder), key=lambda error: error[1][1:3]):
+        for file, problem in sorted(_errors([*keys], folder), key=lambda error: error[1][1:3]):
             if file in keys:
                 first.setdefault(keys[file], problem)
     return first
@@ -57,10 +60,25 @@ def _files(sources: Mapping[str, Path | str], folder: str) -> Iterator[tuple[str
         yield key, file
 
 
-def _errors(files: Iterable[str], folder: str) -> list[tuple[str, Problem]]:
-    """What ruff says of some files, with every way of silencing it turned off.
+def _errors(files: Sequence[str], folder: str) -> list[tuple[str, Problem]]:
+    """What ruff says of some files; where one of them brings it down, by halves until that one is alone."""
+    try:
+        return _answer(files, folder)
+    except subprocess.CalledProcessError as error:
+        if -error.returncode not in _CRASHES:
+            raise _unusable(error) from None
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
+        raise _unusable(error) from None
+    if len(files) == 1:
+        return [(files[0], Problem("SRC002", 0, 0, "is nested too deeply for the syntax checker, and for Python"))]
+    middle = len(files) // 2
+    return [*_errors(files[:middle], folder), *_errors(files[middle:], folder)]
 
-    It reads their names, one a line, from a file in the folder: a command line has no room for thousands.
+
+def _answer(files: Sequence[str], folder: str) -> list[tuple[str, Problem]]:
+    """What one run of ruff says, with every way of silencing it turned off.
+
+    It reads the files' names, one a line, from a file in the folder: a command line has no room for thousands.
     """
     from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
@@ -68,15 +86,15 @@ def _errors(files: Iterable[str], folder: str) -> list[tuple[str, Problem]]:
     names.write_bytes(os.fsencode("\n".join(files)))
     options = ("--isolated", "--no-cache", "--no-respect-gitignore", "--ignore-noqa", "--exit-zero", "--quiet")
     selection = ("--select", "E902", "--target-version", _NEWEST, "--output-format", "json")
-    try:
-        done = subprocess.run(
-            (find_ruff_bin(), "check", *options, *selection, f"@{names}"), capture_output=True, check=True, timeout=600
-        )
-        return [_read(error) for error in json.loads(done.stdout) if error["name"] == "invalid-syntax"]
-    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
-        raise SyntaxCheckerError(
-            f"the syntax checker cannot be run: {error}. Install ruff again: `pip install --force-reinstall ruff`."
-        ) from None
+    command = (find_ruff_bin(), "check", *options, *selection, f"@{names}")
+    done = subprocess.run(command, capture_output=True, check=True, timeout=600)
+    return [_read(error) for error in json.loads(done.stdout) if error["name"] == "invalid-syntax"]
+
+
+def _unusable(error: Exception) -> SyntaxCheckerError:
+    return SyntaxCheckerError(
+        f"the syntax checker cannot be run: {error}. Install ruff again: `pip install --force-reinstall ruff`."
+    )
 
 
 def _read(error: Mapping[str, Any]) -> tuple[str, Problem]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
+from analyzers.python.nodes import in_blocks, module_statements
+
 Text = tuple[ast.Constant, str]
 """A string literal and its value."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def constants(module: ast.Module) -> dict[str, str]:
@@ -72,15 +72,9 @@ def strings(*nodes: ast.expr | None) -> Iterator[Text]:
 
 def _statements(module: ast.Module) -> Iterator[ast.stmt]:
     """The statements that a module runs itself, also under `if`, `try` and the like: loops, and what holds no other."""
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _DEFINITIONS):
-            continue
-        inner = [child for field in _BLOCKS for child in getattr(node, field, ())]
-        if isinstance(node, ast.For) or (isinstance(node, ast.stmt) and not inner):
-            yield node
-        waiting += inner
+    for statement in module_statements(module):
+        if isinstance(statement, ast.For) or not in_blocks(statement):
+            yield statement
 
 
 def _bound_name(node: ast.AST) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,8 @@ from gates.settings.lines import Key, key_lines, line_of
 if TYPE_CHECKING:
     from gates.settings.model import Settings
 
+_PREFIXES = {"gates.toml": "", "pyproject.toml": "tool.gates"}
+"""The files that can hold settings, the one that wins first, and what the suite's tables are below in each."""
 _GATES_HEADER = re.compile(rb"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*gates\b", re.MULTILINE)
 _TOML_POSITION = re.compile(r"at line (\d+)")
 
@@ -85,18 +87,28 @@ def load(root: Path, codes: Collection[str] | None = None) -> Loaded:
 
     Raises SettingsError with everything that is wrong.
     """
-    from gates.settings.validation import InvalidSettingsError, validate
-
     path = settings_file(root)
     if path is None:
         raise SettingsError(
             root, [Mistake("", 0, "no settings: neither gates.toml nor [tool.gates] in pyproject.toml")]
         )
-    source = SettingsFile(path, "tool.gates" if path.name == "pyproject.toml" else "", _read(path))
-    try:
-        return Loaded(validate(_root_table(source), codes), source)
-    except InvalidSettingsError as error:
-        raise SettingsError(path, [source.mistake(*complaint) for complaint in error.complaints]) from None
+    return _loaded(SettingsFile(path, _PREFIXES[path.name], _read(path)), codes)
+
+
+def load_past(root: Path, read: Callable[[str], bytes | None]) -> Loaded | None:
+    """The settings that a folder had in the past, such as those of a revision.
+
+    Args:
+        root: the folder.
+        read: what a file in it held, by its name; None where there was no such file.
+
+    Returns:
+        None where there were none, or none that can still be read.
+    """
+    for source in _past_sources(read, root):
+        with suppress(SettingsError, LookupError, TypeError):
+            return _loaded(source, None)
+    return None
 
 
 def baselines_folder(read: Callable[[str], bytes | None]) -> str | None:
@@ -108,13 +120,27 @@ def baselines_folder(read: Callable[[str], bytes | None]) -> str | None:
     Returns:
         The folder; None where there are no settings, or none that can be read.
     """
-    for name, prefix in (("gates.toml", ""), ("pyproject.toml", "tool.gates")):
+    for source in _past_sources(read, Path()):
+        with suppress(SettingsError, LookupError, TypeError):
+            return str(_root_table(source).get("baselines", "baselines"))
+    return None
+
+
+def _past_sources(read: Callable[[str], bytes | None], root: Path) -> Iterator[SettingsFile]:
+    """The files that may have held settings, in the order in which they count."""
+    for name, prefix in _PREFIXES.items():
         content = read(name)
         if content is not None:
-            source = SettingsFile(Path(name), prefix, content.decode("utf-8", "replace"))
-            with suppress(SettingsError, LookupError, TypeError):
-                return str(_root_table(source).get("baselines", "baselines"))
-    return None
+            yield SettingsFile(root / name, prefix, content.decode("utf-8", "replace"))
+
+
+def _loaded(source: SettingsFile, codes: Collection[str] | None) -> Loaded:
+    from gates.settings.validation import InvalidSettingsError, validate
+
+    try:
+        return Loaded(validate(_root_table(source), codes), source)
+    except InvalidSettingsError as error:
+        raise SettingsError(source.path, [source.mistake(*complaint) for complaint in error.complaints]) from None
 
 
 def _has_gates_table(pyproject: Path) -> bool:

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from analyzers.configuration.policy import ConfigPolicy
-from analyzers.doclinks.policy import DocsPolicy
-from analyzers.environment.policy import EnvironmentPolicy
-from analyzers.layering.policy import LayeringPolicy
 from analyzers.policy import Glob, Table
-from analyzers.routes.policy import RoutesPolicy
+
+if TYPE_CHECKING:
+    from analyzers.configuration.policy import ConfigPolicy
+    from analyzers.doclinks.policy import DocsPolicy
+    from analyzers.environment.policy import EnvironmentPolicy
+    from analyzers.evidence.policy import EvidencePolicy
+    from analyzers.layering.policy import LayeringPolicy
+    from analyzers.reference.policy import ReferencePolicy
+    from analyzers.routes.policy import RoutesPolicy
+
+_POLICIES = {
+    "layering": ("analyzers.layering.policy", "LayeringPolicy"),
+    "docs": ("analyzers.doclinks.policy", "DocsPolicy"),
+    "config": ("analyzers.configuration.policy", "ConfigPolicy"),
+    "routes": ("analyzers.routes.policy", "RoutesPolicy"),
+    "env": ("analyzers.environment.policy", "EnvironmentPolicy"),
+    "reference": ("analyzers.reference.policy", "ReferencePolicy"),
+    "evidence": ("analyzers.evidence.policy", "EvidencePolicy"),
+}
+"""Where the model of each gate's table is."""
 
 
 class Waiver(Table):
@@ -25,13 +44,38 @@ class Waiver(Table):
 
 
 class Settings(Table):
+    """The root table; `settings_model` adds the tables of the gates."""
+
     exclude: tuple[Glob, ...] = ()
     source_roots: tuple[str, ...] = ()
     """Folders that Python's import path starts from; detected where none is named."""
     baselines: str = "baselines"
     waivers: tuple[Waiver, ...] = ()
-    layering: LayeringPolicy | None = None
-    docs: DocsPolicy | None = None
-    config: ConfigPolicy | None = None
-    routes: RoutesPolicy | None = None
-    env: EnvironmentPolicy | None = None
+    if TYPE_CHECKING:
+        layering: LayeringPolicy | None = None
+        docs: DocsPolicy | None = None
+        config: ConfigPolicy | None = None
+        routes: RoutesPolicy | None = None
+        env: EnvironmentPolicy | None = None
+        reference: ReferencePolicy | None = None
+        evidence: EvidencePolicy | None = None
+
+
+def settings_model(tables: Collection[str] = tuple(_POLICIES)) -> type[Settings]:
+    """The model of a root table that holds the tables of some gates; those of the others are None.
+
+    Most trees have a few: to import and to build the models of all would make each start a tenth slower.
+    """
+    return _model(frozenset(_POLICIES.keys() & set(tables)))
+
+
+@cache
+def _model(tables: frozenset[str]) -> type[Settings]:
+    """Settings of equal tables are of one class, so that they can be compared."""
+    fields: dict[str, Any] = {name: (_policy(name) if name in tables else None, None) for name in _POLICIES}
+    return create_model("Settings", __base__=Settings, **fields)
+
+
+def _policy(name: str) -> Any:
+    module, policy = _POLICIES[name]
+    return getattr(import_module(module), policy) | None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from analyzers.nearest import nearest
 from gates.settings.lines import Key
-from gates.settings.model import Settings
+from gates.settings.model import Settings, settings_model
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -50,20 +50,15 @@ def validate(table: dict[str, Any], codes: Collection[str] | None) -> Settings:
     """
     if unreadable := list(_null_characters(table)):
         raise InvalidSettingsError(unreadable)
+    model = settings_model(table)
     try:
-        settings = Settings.model_validate_json(
-            json.dumps(table, default=str), strict=True, by_alias=True, by_name=False
-        )
+        settings = model.model_validate_json(json.dumps(table, default=str), strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise InvalidSettingsError([_complaint(details) for details in error.errors(include_url=False)]) from None
+        complaints = [_complaint(details, model) for details in error.errors(include_url=False)]
+        raise InvalidSettingsError(complaints) from None
     if codes is not None and (unknown := list(_unknown_rules(settings, codes))):
         raise InvalidSettingsError(unknown)
     return settings
-
-
-def nearest(word: str, candidates: Collection[str]) -> str:
-    """The candidate that was probably meant; empty when none is close."""
-    return next(iter(get_close_matches(word, candidates, n=1)), "")
 
 
 def _null_characters(value: Any, key: Key = ()) -> Iterator[Complaint]:
@@ -85,10 +80,10 @@ def _unknown_rules(settings: Settings, codes: Collection[str]) -> Iterator[Compl
             yield Complaint(("waivers", position, "rule"), message, nearest(waiver.rule.upper(), codes))
 
 
-def _complaint(details: ErrorDetails) -> Complaint:
+def _complaint(details: ErrorDetails, model: type[Settings]) -> Complaint:
     key, kind = details["loc"], details["type"]
     if kind == "extra_forbidden":
-        return _unknown_key(key)
+        return _unknown_key(key, model)
     if kind == "missing":
         return Complaint(key, "is required")
     if kind in _EXPECTED:
@@ -107,9 +102,9 @@ def _complaint(details: ErrorDetails) -> Complaint:
     return Complaint(key, f"{message} (it is {details['input']!r})")
 
 
-def _unknown_key(key: Key) -> Complaint:
+def _unknown_key(key: Key, model: type[Settings]) -> Complaint:
     word = str(key[-1])
-    valid = _keys_at(key[:-1])
+    valid = _keys_at(key[:-1], model)
     hyphenated = word.replace("_", "-")
     if hyphenated in valid:
         return Complaint(key, "unknown key: keys are written with hyphens", hyphenated)
@@ -117,9 +112,9 @@ def _unknown_key(key: Key) -> Complaint:
     return Complaint(key, "unknown key" if close else f"unknown key; this table has {', '.join(valid)}", close)
 
 
-def _keys_at(key: Key) -> list[str]:
+def _keys_at(key: Key, model: type[Settings]) -> list[str]:
     """The valid keys of the table at a path."""
-    annotation: Any = Settings
+    annotation: Any = model
     for part in key:
         if get_origin(annotation) in (tuple, dict):
             annotation = next(_models(annotation))

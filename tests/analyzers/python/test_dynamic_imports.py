@@ -41,6 +41,7 @@ CALLS = {
     "builtins.__import__('a')": [("a", [], 0)],
     "__import__('a', globals(), locals(), ['b', 'c'], 1)": [("a", ["b", "c"], 1)],
     "__import__('a', fromlist=('b',))": [("a", ["b"], 0)],
+    "__import__('a', fromlist=('b', '*', 'not a name', 'c;d', 'e\\nf'))": [("a", ["b", "*"], 0)],
     "# importlib.import_module('a')": [],
     "'importlib.import_module(\"a\")'": [],
     "f = importlib.import_module\nf('a')": [("a", [], 0)],

@@ -66,6 +66,16 @@ def test_no_settings_around_the_folder_hide_an_error(tmp_path: Path, monkeypatch
     assert "a.py" in check_syntax({"a.py": "x = (\n"})
 
 
+def test_a_file_that_brings_the_checker_down_is_one_problem_beside_those_of_others() -> None:
+    sources = {f"{number}.py": "x = (\n" if number % 2 else "x\n" for number in range(9)}
+    deep = {"sum.py": f"x = {' + '.join(['a'] * 50_000)}\n", "calls.py": f"x = a{'()' * 50_000}\n"}
+
+    found = check_syntax({**sources, **deep})
+
+    assert found.keys() == {"1.py", "3.py", "5.py", "7.py", *deep}
+    assert all(found[path][:3] == ("SRC002", 0, 0) for path in deep)
+
+
 def test_no_files_need_no_ruff(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ruff, "find_ruff_bin", lambda: "/nonexistent/ruff")
     assert check_syntax({}) == {}

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gates.settings.load import load
-from gates.settings.model import Settings
+from gates.settings.model import settings_model
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "settings.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
@@ -69,18 +69,18 @@ def documented() -> dict[str, dict[str, str]]:
 
 
 def test_every_table_and_key_is_documented_with_its_default_and_no_other() -> None:
-    assert documented() == tables(Settings)
+    assert documented() == tables(settings_model())
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_loads(example: str, tmp_path: Path) -> None:
     name = "pyproject.toml" if "[tool.gates]" in example else "gates.toml"
     (tmp_path / name).write_text(example, encoding="utf-8")
-    assert load(tmp_path, codes={"LAY101"}).settings != Settings()
+    assert load(tmp_path, codes={"LAY101"}).settings != settings_model(())()
 
 
 def test_every_table_has_an_example() -> None:
-    for heading in tables(Settings):
+    for heading in tables(settings_model()):
         section = heading.replace('"FOLDER"', "")
         assert heading == "root" or any(section.rstrip("]") in example for example in EXAMPLES), heading
 

@@ -10,6 +10,7 @@ from reports.report import Report
 
 if TYPE_CHECKING:
     from analyzers.layering.debt import Debt
+    from reports.refresh import Refresh
 
 FORMATS: Mapping[str, str] = {
     "terminal": "reports.terminal",
@@ -27,6 +28,8 @@ DEBT_FORMATS: Mapping[str, str] = {
     "html": "reports.debt_html",
 }
 
+REFRESH_FORMATS: Mapping[str, str] = {"terminal": "reports.refresh_terminal", "markdown": "reports.refresh_markdown"}
+
 
 def renderer(name: str) -> Callable[[Report], str]:
     """The renderer of one of `FORMATS`."""
@@ -37,4 +40,10 @@ def renderer(name: str) -> Callable[[Report], str]:
 def debt_renderer(name: str) -> Callable[[Debt], str]:
     """The renderer of one of `DEBT_FORMATS`."""
     render: Callable[[Debt], str] = import_module(DEBT_FORMATS[name]).render
+    return render
+
+
+def refresh_renderer(name: str) -> Callable[[Refresh], str]:
+    """The renderer of one of `REFRESH_FORMATS`."""
+    render: Callable[[Refresh], str] = import_module(REFRESH_FORMATS[name]).render
     return render

@@ -75,6 +75,9 @@ def escaped(text: str) -> str:
 
 def code(text: str) -> str:
     """A code span that shows exactly that text, also in a table cell."""
+    if "\\|" in text:
+        # In a table cell no code span can hold a backslash before a pipe.
+        return f"<code>{escaped(text)}</code>"
     shown = printable(text).replace("|", r"\|")
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     padding = " " if {shown[:1], shown[-1:]} & {"`", " "} else ""

@@ -15,9 +15,12 @@ A row starts with its kind, line and column (1-based, in characters); what follo
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analyzers.python.parsing import Places
+from analyzers.python.nodes import dotted
+
+if TYPE_CHECKING:
+    from analyzers.python.parsing import Places
 
 Row = list[Any]
 """An expression, as it is stored."""
@@ -78,15 +81,6 @@ def source_of(node: ast.expr) -> str:
         return _clipped(ast.unparse(node))
     except RecursionError:
         return "..."
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` of names and attributes; empty for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def quoted(row: Row) -> str:

@@ -15,6 +15,13 @@ from analyzers.declarations.classes import Field, fields_of, is_enumeration, is_
 from analyzers.declarations.expressions import CALL, CONSTANT, MAPPING, NAME, SEQUENCE, SET, UNION, Row, quoted
 from analyzers.declarations.modules import DeclaredModule, ModuleIndex
 from analyzers.declarations.values import EnumMember, Place, Record, Reference, Value
+from analyzers.nearest import nearest
+
+_FIELD_MESSAGES = {
+    "unknown": "`{record}` declares no field `{field}`",
+    "missing": "the field `{field}` of `{record}` is missing",
+    "doubled": "the field `{field}` of `{record}` is given twice",
+}
 
 
 class UnreadableError(Exception):
@@ -45,6 +52,25 @@ class FieldProblem(NamedTuple):
     """"unknown", "missing" or "doubled"."""
     known: tuple[str, ...]
     """The fields that there are."""
+
+    @property
+    def record(self) -> str:
+        """The class without its module."""
+        return self.class_name.rpartition(".")[2]
+
+    @property
+    def subject(self) -> str:
+        """What is wrong, in words that survive edits elsewhere."""
+        return f"{self.record}: {self.kind} {self.field}"
+
+    @property
+    def message(self) -> str:
+        return _FIELD_MESSAGES[self.kind].format(record=self.record, field=self.field)
+
+    @property
+    def hint(self) -> str:
+        near = nearest(self.field, self.known) if self.kind == "unknown" else ""
+        return f"Did you mean `{near}`?" if near else f"It has {', '.join(self.known)}."
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The reference analyser: what a tree declares, on one generated page."""

@@ -27,6 +27,8 @@ _COMMANDS = {
     "config": "gates.commands.config",
     "routes": "gates.commands.routes",
     "env": "gates.commands.env",
+    "reference": "gates.commands.reference",
+    "evidence": "gates.commands.evidence",
     "baseline": "gates.commands.baseline",
     "init": "gates.commands.init",
     "list": "gates.commands.list",

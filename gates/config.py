@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from analyzers.configuration.analyse import analyse
 from analyzers.configuration.configuration import Configuration, first_needs, read_configuration
@@ -15,8 +16,6 @@ from analyzers.finding import Finding
 from gates.gate import Context
 from gates.settings.errors import SettingsError
 
-_USES = UsesExtractor()
-
 
 class ConfigGate:
     name = "config"
@@ -27,12 +26,13 @@ class ConfigGate:
         policy, modules = _policy(context), context.modules
         if not context.past:
             _refuse(context, check_packages(policy, modules))
-        return first_needs(policy, modules, _USES)
+        return first_needs(policy, modules, _uses(context))
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(configuration_of(context, facts))
 
 
+@lru_cache(maxsize=1)
 def configuration_of(context: Context, facts: FactBase) -> Configuration:
     """The configuration of the tree, after the gate's needs have been gathered.
 
@@ -40,7 +40,7 @@ def configuration_of(context: Context, facts: FactBase) -> Configuration:
         SettingsError: the gate's table names what the tree does not have.
     """
     modules = context.modules
-    configuration = read_configuration(_policy(context), modules, facts, _USES)
+    configuration = read_configuration(_policy(context), modules, facts, _uses(context))
     if not context.past:
         _refuse(context, check_names(configuration, modules))
     return configuration
@@ -51,6 +51,12 @@ def _policy(context: Context) -> ConfigPolicy:
     if policy is None:
         raise context.loaded.error(("config",), "nothing to check: name the `roots` of the configuration")
     return policy
+
+
+def _uses(context: Context) -> UsesExtractor:
+    """What the environment gate reads, where it is set up: no file is then read twice, and its wrappers count here."""
+    environment = context.settings.env
+    return UsesExtractor() if environment is None else environment.extractor
 
 
 def _refuse(context: Context, misfits: Iterable[Misfit]) -> None:

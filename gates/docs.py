@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import groupby
 
-from analyzers.doclinks.fixes import apply_edits, plan_fixes
 from analyzers.doclinks.links import find_broken_links
 from analyzers.doclinks.paths import PathIndex
 from analyzers.doclinks.policy import DocsPolicy, dialect_of, normal_folder
@@ -81,6 +80,8 @@ def fix_links(loaded: Loaded, sources: Sources) -> dict[str, int]:
     Raises:
         UserError: the tree cannot be read, or a document cannot be written.
     """
+    from analyzers.doclinks.fixes import apply_edits, plan_fixes
+
     context = sources.context(loaded, None)
     facts = FactBase(context.tree)
     facts.gather(GATE.needs(context))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 
-from analyzers.environment.analyse import analyse, stale_page
-from analyzers.environment.extractor import SUFFIXES, NamesExtractor, RegistryExtractor, UsesExtractor
+from analyzers.environment.analyse import analyse
+from analyzers.environment.extractor import SUFFIXES, NamesExtractor, RegistryExtractor
 from analyzers.environment.inventory import Entry, Inventory
-from analyzers.environment.mentions import Vocabulary
 from analyzers.environment.policy import EnvironmentPolicy, RegistryPolicy
 from analyzers.environment.registrations import Registration
 from analyzers.environment.rules import RULES
@@ -18,9 +16,11 @@ from analyzers.environment.uses import FileUses
 from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding
+from analyzers.generated import stale_page
 from analyzers.globs import matcher
 from analyzers.markdown.extractor import is_markdown
-from gates.files import write_atomically
+from analyzers.nearest import nearest
+from gates.files import write_text
 from gates.gate import Context
 from gates.run import Sources
 from gates.settings.load import Loaded
@@ -37,12 +37,14 @@ class EnvironmentGate:
         policy = _policy(context)
         if not context.past:
             _check(policy, context)
-        selected = matcher(policy.files)
-        sources = [path for path in context.paths if path.endswith(SUFFIXES) and selected(path)]
         described = matcher(policy.documents)
         documents = [path for path in context.paths if is_markdown(path) and described(path)]
         registries = [Need(_reader(policy, r), _registry_files(r, context)) for r in policy.registries]
-        return [Need(_uses(policy), sources), Need(NamesExtractor(policy.prefixes), documents), *registries]
+        return [
+            Need(policy.extractor, _sources(policy, context)),
+            Need(NamesExtractor(policy.prefixes), documents),
+            *registries,
+        ]
 
     def inventory(self, context: Context, facts: FactBase) -> Inventory:
         """Everything that the tree says of the environment.
@@ -51,7 +53,8 @@ class EnvironmentGate:
             SettingsError: a registry's symbol is in none of its files.
         """
         policy = _policy(context)
-        files = {path: FileUses.from_json(fact) for path, fact in facts.of(_uses(policy)).items() if fact}
+        uses = facts.of(policy.extractor, _sources(policy, context))
+        files = {path: FileUses.from_json(fact) for path, fact in uses.items() if fact}
         files |= {path: files[path]._replace(unread=()) for path in facts.problems if path in files}
         documents = facts.of(NamesExtractor(policy.prefixes))
         return Inventory(policy, list(_entries(policy, context, facts)), files, documents)
@@ -61,7 +64,8 @@ class EnvironmentGate:
         found = analyse(inventory)
         page = inventory.policy.reference
         if page and inventory.policy.registries:
-            found += stale_page(page, _rendered(inventory), context.text_of(page))
+            generated = _rendered(inventory)
+            found += stale_page("ENV015", page, generated, context.text_of(page), "gates env --write")
         return found
 
 
@@ -75,7 +79,7 @@ def write_reference(loaded: Loaded, sources: Sources) -> str:
     page = inventory.policy.reference
     if not page or not inventory.policy.registries:
         raise loaded.error(("env",), "there is nothing to write: the page needs `reference`, and a registry")
-    _write(loaded, page, _rendered(inventory))
+    write_text(loaded.file.parent, page, _rendered(inventory))
     return page
 
 
@@ -98,7 +102,7 @@ def register_reads(loaded: Loaded, sources: Sources) -> dict[str, list[str]]:
             text = _exact_text(context, path)
             changed = with_stubs(text, registry, names) if text and registry.symbol else None
             if changed is not None:
-                _write(loaded, path, changed)
+                write_text(loaded.file.parent, path, changed)
                 return {path: names}
     raise UserError("no registry of the settings is a mapping, tuple, list or class that a stub could be added to")
 
@@ -123,9 +127,10 @@ def _rendered(inventory: Inventory) -> str:
     return render(inventory.entries)
 
 
-def _uses(policy: EnvironmentPolicy) -> UsesExtractor:
-    accessors = sorted({registry.accessor for registry in policy.registries if registry.accessor})
-    return UsesExtractor(policy.wrappers, Vocabulary(policy.prefixes, tuple(accessors)))
+@lru_cache(maxsize=2)
+def _sources(policy: EnvironmentPolicy, context: Context) -> list[str]:
+    selected = matcher(policy.files)
+    return [path for path in context.paths if path.endswith(SUFFIXES) and selected(path)]
 
 
 def _reader(policy: EnvironmentPolicy, registry: RegistryPolicy) -> RegistryExtractor:
@@ -144,7 +149,7 @@ def _entries(policy: EnvironmentPolicy, context: Context, facts: FactBase) -> It
         found = {path: read[path] for path in _registry_files(registry, context) if read.get(path) is not None}
         if not found and not context.past:
             names = _bound_names(registry, context)
-            near = next(iter(get_close_matches(registry.symbol, names, 1)), "")
+            near = nearest(registry.symbol, names)
             message = f"{registry.symbol!r}: no file of the registry binds it to a mapping, tuple, list or class"
             raise context.loaded.error(("env", "registries", index, "symbol"), message, near)
         for path, rows in found.items():
@@ -161,7 +166,7 @@ def _check(policy: EnvironmentPolicy, context: Context) -> None:
             )
         if not _registry_files(registry, context):
             told = ", ".join(registry.files)
-            near = next(iter(get_close_matches(registry.files[0], context.paths, 1)), "")
+            near = nearest(registry.files[0], context.paths)
             raise context.loaded.error((*key, "files"), f"{told}: no Python file matches", near)
     for name, globs in (("files", policy.files), ("documents", policy.documents)):
         if globs and not any(map(matcher(globs), context.paths)):
@@ -181,13 +186,6 @@ def _exact_text(context: Context, path: str) -> str | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _write(loaded: Loaded, path: str, text: str) -> None:
-    try:
-        write_atomically(loaded.file.parent / path, text.encode())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 GATE = EnvironmentGate()

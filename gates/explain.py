@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 from analyzers.errors import UserError
 from analyzers.finding import Rule
+from analyzers.nearest import nearest
 
 _INDEX = "README.md"
 
@@ -31,8 +31,8 @@ def find(rules: Iterable[Rule], asked: str) -> Rule:
     wanted = asked.strip().casefold()
     if wanted in known:
         return known[wanted]
-    close = get_close_matches(wanted, known, n=1)
-    raise UnknownRuleError(asked, known[close[0]].code if close else "")
+    close = nearest(wanted, known)
+    raise UnknownRuleError(asked, known[close].code if close else "")
 
 
 def page(rule: Rule) -> str:

@@ -6,6 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from analyzers.errors import UserError
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file in one step: readers, and whoever finds it after a crash, see the old content or the new one.
@@ -32,3 +34,15 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_text(root: Path, path: str, text: str) -> None:
+    """Replace a text file of a tree in one step, as `write_atomically` does.
+
+    Raises:
+        UserError: the file cannot be written; it is as it was.
+    """
+    try:
+        write_atomically(root / path, text.encode())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror}") from None

@@ -48,13 +48,18 @@ class Context:
         return text if isinstance(text, str) else None
 
 
-class Gate(Protocol):
-    """One gate. Adding one means a module with such an object in it and a line in the registry."""
+class Judge(Protocol):
+    """Whoever answers for some rules."""
 
     name: str
-    """Also the name of its settings table and of its baseline file."""
+    """Also the name of its settings table."""
     summary: str
     rules: tuple[Rule, ...]
+
+
+class Gate(Judge, Protocol):
+    """Judges a tree, and has a baseline of its name. Adding one means a module with such an object in it and a line in
+    the registry."""
 
     def needs(self, context: Context) -> Sequence[Need]:
         """The facts to gather.

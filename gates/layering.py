@@ -54,7 +54,7 @@ class LayeringGate:
         return Inputs(policy, context.modules, python, coupling)
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
-        return analyse(*self.inputs(context, facts))
+        return analyse(*self.inputs(context, facts), facts.cache)
 
     def _policy(self, context: Context) -> LayeringPolicy:
         policy = context.settings.layering

@@ -6,24 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from analyzers.declarations.modules import DeclaredModule
-from analyzers.declarations.outline import UNPARSED, Outline, OutlineExtractor
-from analyzers.declarations.reader import FieldProblem, MissingError, Reader
+from analyzers.declarations.reader import FieldProblem, MissingError
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding
 from analyzers.globs import matcher
-from analyzers.layering.modules import pattern_matcher
 from analyzers.native.extractor import SUFFIXES, NativeExtractor
 from analyzers.native.facts import NativeFacts
 from analyzers.native.vocabulary import Registrar, Vocabulary
+from analyzers.nearest import nearest
 from analyzers.routes.analyse import analyse
 from analyzers.routes.policy import RoutesPolicy, RouteTable
 from analyzers.routes.policy_check import PolicyProblem, check_fields, check_policy
 from analyzers.routes.rules import RULES
 from analyzers.routes.tables import TableReading, read_table
+from gates.declared import DeclaredModules
 from gates.gate import Context
 from gates.settings.errors import SettingsError
-from gates.settings.validation import nearest
 
 
 class Declared(NamedTuple):
@@ -48,7 +46,7 @@ class RoutesGate:
         watched = matcher(policy.native.files)
         native = [path for path in context.paths if path.endswith(SUFFIXES) and watched(path)]
         return [
-            Need(OutlineExtractor(), [*_declared_paths(context).values()]),
+            _declared(context).need(),
             Need(NativeExtractor(_vocabulary(policy)), native),
         ]
 
@@ -66,12 +64,7 @@ def read(context: Context, facts: FactBase) -> Declared:
             may lack it.
     """
     policy = policy_of(context)
-    outlines = facts.of(OutlineExtractor())
-    modules = {
-        name: DeclaredModule(name, path, Outline.from_json(outlines[path]) if path in outlines else UNPARSED)
-        for name, path in _declared_paths(context).items()
-    }
-    reader = Reader(modules, pattern_matcher(policy.modules))
+    reader = _declared(context).reader(facts)
     readings = []
     problems: list[PolicyProblem] = []
     for index, table in enumerate(policy.tables):
@@ -98,15 +91,10 @@ def policy_of(context: Context) -> RoutesPolicy:
 
 
 @lru_cache(maxsize=2)
-def _declared_paths(context: Context) -> Mapping[str, str]:
-    """The modules that may be read, and their files: those that the settings name, and those of their symbols."""
+def _declared(context: Context) -> DeclaredModules:
     policy = policy_of(context)
-    wanted = {symbol.rpartition(".")[0] for table in policy.tables for _, symbol in _symbols(table)}
-    covered = pattern_matcher(policy.modules)
-    modules = context.modules
-    return {
-        name: path for name, path in zip(modules.names, modules.paths, strict=True) if name in wanted or covered(name)
-    }
+    symbols = [symbol for table in policy.tables for _, symbol in _symbols(table)]
+    return DeclaredModules(context, symbols, policy.modules)
 
 
 def _symbols(table: RouteTable) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HOOKS = ("gates check", "gates layering", "gates docs")
+HOOKS = (
+    "gates check",
+    "gates layering",
+    "gates docs",
+    "gates config",
+    "gates env",
+    "gates routes",
+    "gates reference",
+)
 
 SETTINGS = """\
 [docs]
@@ -21,15 +29,77 @@ maintained = ["README.md"]
 name = "shop"
 within = "shop"
 order = ["counter", "store"]
+
+[config]
+roots = ["shop.settings.Shop"]
+packages = ["shop.settings"]
+
+[env]
+prefixes = ["SHOP_"]
+reference = ""
+
+[[env.registries]]
+files = ["shop/settings.py"]
+symbol = "VARIABLES"
+
+[[routes.tables]]
+name = "ways"
+symbol = "shop.ways.WAYS"
+
+[reference]
+page = "REFERENCE.md"
+title = "Reference"
+
+[[reference.sections]]
+heading = "Ways"
+symbol = "shop.ways.WAYS"
+"""
+
+SHOP = """\
+from dataclasses import dataclass
+
+VARIABLES = {"SHOP_TILL": int}
+
+
+@dataclass
+class Shop:
+    till: int = 0
+    unread: int = 0
+"""
+TILL = """\
+import os
+
+from shop.settings import Shop
+
+
+def till(shop: Shop) -> int:
+    return shop.till + int(os.environ["SHOP_TILL"])
+"""
+WAYS = """\
+from dataclasses import dataclass
+
+
+@dataclass
+class Way:
+    name: str
+
+
+WAYS = (Way("door"),)
 """
 
 BROKEN = {
     "README.md": "# Shop\n\nRead [the guide](GUIDE.md).\n",
     "shop/store.py": "from shop import counter\n",
+    "shop/settings.py": SHOP,
+    "shop/till.py": TILL.replace("SHOP_TILL", "SHOP_TIL"),
+    "shop/ways.py": WAYS.replace('Way("door"),', 'Way("door"), Way("door")'),
 }
 FIXED = {
     "README.md": "# Shop\n\nRead [the counter](shop/counter.py).\n",
     "shop/store.py": "from shop import shelf\n",
+    "shop/settings.py": SHOP.replace("    unread: int = 0\n", ""),
+    "shop/till.py": TILL,
+    "shop/ways.py": WAYS,
 }
 COMMON = {
     "gates.toml": SETTINGS,
@@ -119,6 +189,7 @@ def test_the_hooks_fail_on_a_broken_tree(published: Path, scratch: Path, pip_cac
 
 def test_the_hooks_pass_on_the_tree_put_right(published: Path, scratch: Path, pip_cache: str) -> None:
     write(scratch, FIXED)
+    subprocess.run([sys.executable, "-m", "gates", "reference", "--write"], cwd=scratch, check=True)
 
     result = try_hooks(published, scratch, pip_cache)
 

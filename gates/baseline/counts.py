@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from analyzers.finding import Finding
+from analyzers.nearest import nearest
 from gates.baseline.entries import Baseline, Entry
 from gates.baseline.format import BaselineError
 
@@ -99,6 +99,6 @@ def _check_count(path: str, kind: str, count: Any, where: str) -> None:
 
 def _check_kind(path: str, kind: str, kinds: Collection[str], where: str) -> None:
     if kind not in kinds:
-        near = get_close_matches(kind, kinds, n=1)
-        remedy = f"Did you mean {near[0]!r}" if near else "Define a coupling pattern of this kind first"
+        near = nearest(kind, kinds)
+        remedy = f"Did you mean {near!r}" if near else "Define a coupling pattern of this kind first"
         raise BaselineError(where, f"no coupling pattern has the kind {kind!r}, named for {path!r}", remedy)

@@ -69,12 +69,16 @@ def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]
         )
     if not strict:
         said += [f"{_title(waiver)} covers nothing any more: delete it." for waiver in judgement.unused]
-    said += [
+    return [*said, *expiries(judgement)]
+
+
+def expiries(judgement: Judgement) -> list[str]:
+    """A sentence for each waiver that covers something and soon will not."""
+    return [
         f"{_title(waiver)} expires after {waiver.expires}."
         for waiver in judgement.expiring
         if waiver not in judgement.unused
     ]
-    return said
 
 
 def _new(judgement: Judgement) -> list[Finding]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from glob import escape
 from typing import TYPE_CHECKING
 
 from analyzers.globs import matcher
@@ -46,3 +48,13 @@ def idle(waivers: Iterable[Waiver], violations: Iterable[Violation]) -> tuple[Wa
     for violation in violations:
         paths[violation.rule].add(violation.path)
     return tuple(waiver for waiver in waivers if not any(map(matcher([waiver.scope]), paths.get(waiver.rule, ()))))
+
+
+def suggestion(rule: str, path: str, *, owner: str, expires: datetime.date, prefix: str) -> str:
+    """A waiver of a rule in one file, as TOML to copy into settings whose tables are below `prefix`.
+
+    The reason is empty, which the settings refuse: somebody has to give one. JSON's escapes are a subset of TOML's.
+    """
+    table = f"{prefix}.waivers" if prefix else "waivers"
+    scope, signed = (json.dumps(text, ensure_ascii=False) for text in (escape(path), owner))
+    return f'[[{table}]]\nrule = "{rule}"\nscope = {scope}\nowner = {signed}\nreason = ""\nexpires = {expires}\n'

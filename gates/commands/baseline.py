@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -15,17 +14,17 @@ from gates.baseline.compare import Diff, diff, verify
 from gates.baseline.entries import Baseline
 from gates.baseline.format import BaselineError, parse
 from gates.baseline.merge import merge_files
-from gates.baseline.ratchet import prune, update
-from gates.baseline.ratchet import record_waived as with_waived
+from gates.baseline.ratchet import prune
 from gates.baseline.store import load, save
 from gates.baseline.verdict import growth
-from gates.commands.options import format_options, no_cache_option, root_option, settings_for
-from gates.commands.output import publish
+from gates.commands.options import format_options, no_cache_option, output_option, root_option, settings_for
+from gates.commands.output import publish, write
 from gates.progress import terminal_progress
 from gates.registry import NAMES, configured, gate
-from gates.reporting import compose, files_for, report_of, text_on_disk
+from gates.reporting import compose, files_for, text_on_disk
 from gates.run import Run, Sources, baseline_file, open_cache, run
 from gates.settings.load import Loaded, baselines_folder
+from reports.formats import REFRESH_FORMATS, refresh_renderer
 from reports.report import Verdict
 from reports.wording import plural
 
@@ -39,17 +38,36 @@ def command() -> None:
 @root_option
 @no_cache_option
 @click.option("--record-waived", is_flag=True, help="Also record the findings that waivers in force cover.")
-def refresh(root: Path | None, no_cache: bool, record_waived: bool) -> int:
-    """Bring every baseline up to date. It can only shrink, but for what --record-waived names."""
-    outcome = _run_all(settings_for(root), no_cache)
-    change = with_waived if record_waived else update
-    for result in outcome.results:
-        before, after = result.judgement.baseline, change(result.judgement)
-        save(result.baseline_file, after)
-        click.echo(f"{result.gate.name}: {len(before.entries)} entries before, {len(after.entries)} now")
-    report = report_of(outcome)
-    publish(replace(report, notes=()), "terminal", ())
-    return int(report.verdict)
+@click.option("--dry-run", is_flag=True, help="Only say what would change; write no baseline.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(REFRESH_FORMATS)),
+    default="terminal",
+    show_default=True,
+    help="What to print; markdown is made for a pull request.",
+)
+@output_option(tuple(REFRESH_FORMATS))
+def refresh(
+    root: Path | None,
+    no_cache: bool,
+    record_waived: bool,
+    dry_run: bool,
+    format_: str,
+    outputs: list[tuple[str, Path]],
+) -> int:
+    """Bring every baseline up to date, and tell what shrank, what is refused and what may have moved.
+
+    A baseline can only shrink, but for what --record-waived names. Exit status 1 where something new is refused, 3
+    where all of it may only have moved.
+    """
+    from gates.refresh import refresh_baselines
+
+    outcome = refresh_baselines(_run_all(settings_for(root), no_cache), record=record_waived, write=not dry_run)
+    click.echo(refresh_renderer(format_)(outcome), nl=False)
+    for name, file in outputs:
+        write(file, refresh_renderer(name)(outcome))
+    return int(outcome.verdict)
 
 
 @command.command("prune")

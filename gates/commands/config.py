@@ -25,7 +25,7 @@ def command(as_json: bool, **options: Any) -> int:
     loaded = settings_for(request.root)
     if not as_json:
         return execute(request, loaded, (GATE.name,))
-    if request.update or request.accept_moves or request.strict or request.outputs or request.paths:
+    if request.judges or request.outputs or request.paths:
         raise click.UsageError("--json prints the whole inventory: leave out paths, --output and what judges")
     click.echo(json.dumps(_inventory(request, loaded), indent=2, ensure_ascii=False))
     return 0

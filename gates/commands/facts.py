@@ -18,7 +18,7 @@ from analyzers.markdown.extractor import is_markdown
 from analyzers.source import Problem, Source
 from gates.commands.options import root_option
 from gates.settings.load import find_root, load
-from gates.settings.model import Settings
+from gates.settings.model import Settings, settings_model
 
 
 @click.command("facts")
@@ -31,7 +31,7 @@ def command(root: Path | None, as_json: bool, files: tuple[Path, ...]) -> int:
     Exit status 1 when a file is not what it claims to be, such as Python that does not parse.
     """
     found = root if root is not None else find_root(Path.cwd())
-    settings = load(found.resolve()).settings if found is not None else Settings()
+    settings = load(found.resolve()).settings if found is not None else settings_model(())()
     base = (found or Path.cwd()).resolve()
     read = {_shown(file, base): _read(file) for file in files}
     records = [_record(path, text, settings) for path, text in read.items()]

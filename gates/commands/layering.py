@@ -40,11 +40,15 @@ def command() -> None:
 @command.command("check", epilog="See also: gates layering import-baseline --help")
 @apply(source_options, baseline_options)
 @click.option("--report", is_flag=True, help="Print the debt, largest first, instead of what is new.")
-@click.option("--base", metavar="REV", help="With --report: show the trend against a revision.")
+@click.option(
+    "--base",
+    metavar="REV",
+    help="Judge only what is new since the merge base with REV; with --report, show the trend since REV.",
+)
 @click.option("--format", "format_", type=click.Choice(_ALL_FORMATS), default="terminal", show_default=True)
 @output_option(_ALL_FORMATS)
 @click.argument("paths", nargs=-1)
-def check(report: bool, base: str | None, **options: Any) -> int:
+def check(report: bool, **options: Any) -> int:
     """Check who may import whom, who may name what, and how large things may get.
 
     html is a format of --report; sarif, github and junit are formats of the check.
@@ -54,13 +58,11 @@ def check(report: bool, base: str | None, **options: Any) -> int:
     unfit = named - set(DEBT_FORMATS if report else FORMATS)
     if unfit:
         raise click.UsageError(f"{', '.join(sorted(unfit))}: no format of {'--report' if report else 'the check'}")
-    if base is not None and not report:
-        raise click.UsageError("--base goes with --report")
     if report and (request.update or request.accept_moves or request.strict):
         raise click.UsageError("--report only reports: leave out --update, --accept-moves and --strict")
     loaded = settings_for(request.root)
     if report:
-        _report(request, loaded, base)
+        _report(request, loaded)
         return 0
     return execute(request, loaded, (GATE.name,))
 
@@ -87,11 +89,12 @@ def import_baseline(root: Path | None, no_cache: bool, file: Path) -> int:
     return 1 if imported.exceeding else 0
 
 
-def _report(request: Request, loaded: Loaded, base: str | None) -> None:
+def _report(request: Request, loaded: Loaded) -> None:
     from gates.debt import debt_of
 
     progress = terminal_progress("reading")
-    debt = debt_of(loaded, request.sources(loaded.file.parent), base, open_cache(not request.no_cache), progress)
+    sources = request.sources(loaded.file.parent)
+    debt = debt_of(loaded, sources, request.base, open_cache(not request.no_cache), progress)
     if request.format_ == "terminal":
         from reports.debt_terminal import render
         from reports.terminal import wants_colour

@@ -9,7 +9,8 @@ import click
 
 from analyzers.finding import Rule
 from gates.commands.options import root_option
-from gates.registry import NAMES, SHARED_RULES, configured, gate
+from gates.gate import Judge
+from gates.registry import NAMES, REVIEWS, SHARED_RULES, configured, gate, review
 from gates.settings.load import find_root, load
 
 
@@ -20,11 +21,16 @@ def command(root: Path | None) -> None:
     found = root if root is not None else find_root(Path.cwd())
     active = configured(load(found.resolve()).settings) if found is not None else ()
     for name in NAMES:
-        known = gate(name)
-        click.echo(f"{name:<10} {'configured' if name in active else 'not configured':<16}{known.summary}")
-        _list_rules(known.rules)
+        _list_judge(gate(name), "configured" if name in active else "not configured")
+    for name in REVIEWS:
+        _list_judge(review(name), "of a change")
     click.echo("every gate")
     _list_rules(SHARED_RULES)
+
+
+def _list_judge(judge: Judge, state: str) -> None:
+    click.echo(f"{judge.name:<10} {state:<16}{judge.summary}")
+    _list_rules(judge.rules)
 
 
 def _list_rules(rules: Iterable[Rule]) -> None:

@@ -68,6 +68,9 @@ format_options = apply(
     output_option(FORMATS),
 )
 
+base_option = click.option(
+    "--base", metavar="REV", help="Judge only what is new since the merge base with REV, whatever the baselines accept."
+)
 baseline_options = apply(
     click.option("--update", is_flag=True, help="Lock in what was fixed: take it out of the baseline."),
     click.option("--accept-moves", is_flag=True, help="Re-home accepted findings whose code has moved."),

@@ -44,7 +44,7 @@ def check(lists: str | None, **options: Any) -> int:
         return execute(request, loaded, (GATE.name,))
     if request.format_ not in ("terminal", "markdown", "json") or request.outputs:
         raise click.UsageError(f"--{lists} is printed as markdown or json, and to standard output only")
-    if request.update or request.accept_moves or request.strict or request.paths:
+    if request.judges or request.paths:
         raise click.UsageError(f"--{lists} only lists, and all there is: leave out paths and what is about baselines")
     declared = _read(loaded, request.sources(loaded.file.parent), no_cache=request.no_cache)
     found = inventory(declared.readings, declared.native) if lists == "inventory" else matrix(declared.readings)

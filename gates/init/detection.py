@@ -11,7 +11,10 @@ from analyzers.layering.modules import Modules
 from gates.init.documents import Documents, detect_documents
 from gates.init.environment import Environment, EnvironmentSurvey
 from gates.init.layers import LayerGuess, LayerSurvey
+from gates.init.owners import Owner, OwnerSurvey
+from gates.init.registries import Registry, RegistrySurvey
 from gates.init.sizes import Sizes, SizeSurvey
+from gates.init.tables import NATIVE, TableSurvey
 
 Read = Callable[[str], bytes | None]
 """The bytes of one file; None when it cannot be read."""
@@ -36,14 +39,23 @@ class Detected:
     """Globs of folders that hold tests."""
     sizes: Sizes
     environment: Environment
+    registries: tuple[Registry, ...]
+    """Of variables with one of the tree's own prefixes."""
     layers: LayerGuess | None
+    owner: Owner | None
+    """The class that seems to own the configuration."""
+    tables: tuple[str, ...]
+    """Dotted names of what seem to be tables of routes."""
+    namespaces: tuple[str, ...]
+    """Of native operators that the tree registers."""
     documents: Documents
 
 
 def detect(paths: Iterable[str], read: Read) -> Detected:
-    """Look at a tree: its paths (POSIX, relative to its root), and the bytes of its Python files, each read once.
+    """Look at a tree: its paths (POSIX, relative to its root), and the bytes of its Python and C++ files.
 
-    Nothing is parsed: what the bytes suggest is good enough for a guess that a person will read.
+    Hardly anything is parsed: what the bytes suggest is good enough for a guess that a person will read. A registry
+    is read as its gate will read it, since it is switched on.
     """
     paths = [path for path in paths if _can_be_written_down(path)]
     excluded = _excluded(paths)
@@ -53,14 +65,25 @@ def detect(paths: Iterable[str], read: Read) -> Detected:
     tests = _folders_named(_TEST_FOLDERS, modules.paths)
     packages = _packages(modules, tests)
 
-    sizes, environment = SizeSurvey(), EnvironmentSurvey()
+    sizes, environment, registries = SizeSurvey(), EnvironmentSurvey(), RegistrySurvey()
     layers = LayerSurvey(modules, packages[0][0]) if packages else None
-    for number, path in enumerate(modules.paths):
+    owners, tables = OwnerSurvey(), TableSurvey()
+    is_test = matcher(tests)
+    for number, (name, path) in enumerate(zip(modules.names, modules.paths, strict=True)):
         data = read(path) or b""
         sizes.add(data)
         environment.add(path, data)
         if layers is not None:
             layers.add(number, data)
+        if not is_test(path):
+            registries.add(path, data)
+            owners.add(name, data)
+            tables.add_python(name, data)
+    for path in own:
+        if path.endswith(NATIVE):
+            tables.add_native(read(path) or b"")
+    variables = environment.result({name for name, _ in packages})
+    prefixes = {prefix for prefix, _ in variables.prefixes} | {f"{name.upper()}_" for name, _ in packages}
     return Detected(
         excluded=excluded,
         modules=len(modules),
@@ -68,8 +91,12 @@ def detect(paths: Iterable[str], read: Read) -> Detected:
         source_roots=tuple(root or "." for root in modules.roots),
         tests=tests,
         sizes=sizes.result(),
-        environment=environment.result({name for name, _ in packages}),
+        environment=variables,
+        registries=tuple(registry for registry in registries.found if registry.prefix in prefixes),
         layers=layers.guess() if layers is not None else None,
+        owner=owners.owner(),
+        tables=tuple(tables.tables),
+        namespaces=tuple(sorted(tables.namespaces)),
         documents=detect_documents(own, read),
     )
 

@@ -8,7 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-_ACCESS = re.compile(rb"\b(?:environ|getenv)\b")
+ACCESS = r"(?<![\w.])(?:os\.)?(?:environ|getenv)\b"
+"""The environment itself, and no module that is called like it: `pkg.environ`."""
+
+_ACCESS = re.compile(ACCESS.encode())
 _NAMED_READ = re.compile(
     rb"""\b(?:environ(?:\s*\[|\.(?:get|pop|setdefault)\s*\()|getenv\s*\()\s*f?["']([A-Z][A-Z0-9]*_)"""
 )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from textwrap import indent
-
 from gates.init.detection import Detected
-from gates.init.environment import Environment
+from gates.init.environment import ACCESS, Environment
 from gates.init.layers import LayerGuess
+from gates.init.policies import policy_proposals
 from gates.init.sizes import Sizes
+from gates.init.toml import listed, off, string
 
-_WIDTH = 90
 _LEAST_FUNCTION_LINES = 60
 _LEAST_FILE_LINES = 400
 
@@ -41,6 +38,7 @@ def starting_settings(detected: Detected) -> str:
     parts = [_HEAD, _paths(detected)]
     if detected.modules:
         parts += [_shape(detected.sizes), _coupling(detected.environment, detected.tests), *_proposals(detected)]
+        parts += policy_proposals(detected)
     else:
         parts.append(_NO_PYTHON)
     parts.append(_docs(detected))
@@ -48,12 +46,12 @@ def starting_settings(detected: Detected) -> str:
 
 
 def _paths(detected: Detected) -> str:
-    exclude = f"exclude = {_list(detected.excluded)}\n"
+    exclude = f"exclude = {listed(detected.excluded)}\n"
     return f"""\
 # Files that no gate looks at: what others wrote, or a generator did.
-{exclude if detected.excluded else _off(exclude)}
+{exclude if detected.excluded else off(exclude)}
 # Folders that Python's import path starts from. Found like this; name them here to pin them.
-{_off(f"source-roots = {_list(detected.source_roots)}")}
+{off(f"source-roots = {listed(detected.source_roots)}")}
 # Where the baselines are kept. Commit them.
 #baselines = "baselines"
 """
@@ -76,32 +74,32 @@ cycles = true
 
 
 def _coupling(environment: Environment, tests: tuple[str, ...]) -> str:
-    owners = _list([*environment.registries, *tests])
+    owners = listed([*environment.registries, *tests])
     text = f"""\
 # Reading the environment anywhere makes settings that nobody can list. Today {environment.files} files do, in
 # {environment.reads} places. The owners may: files that exist to read it, and tests.
 [[layering.coupling]]
 kind = "environment"
-pattern = '\\b(?:environ|getenv)\\b'
+pattern = '{ACCESS}'
 owners = {owners}
 """
     for prefix, reads in environment.prefixes:
         proposal = f"""\
 [[layering.coupling]]
-kind = {_string(f"{prefix}*")}
+kind = {string(f"{prefix}*")}
 pattern = '\\b{prefix}[A-Z0-9_]+'
 owners = {owners}
 """
         text += f"""
 # Variables named {prefix}... ({reads} direct reads), wherever they are mentioned outside of the owners.
-{_off(proposal)}"""
+{off(proposal)}"""
     return text
 
 
 def _proposals(detected: Detected) -> list[str]:
     if not detected.packages:
         return []
-    largest = _string(detected.packages[0][0])
+    largest = string(detected.packages[0][0])
     forbidden = f"""\
 [[layering.forbidden]]
 name = "what must stay light"
@@ -116,24 +114,24 @@ within = {largest}
     return [
         *([_layers(detected.layers)] if detected.layers else []),
         "# Modules that must not reach certain others, not even through something else that they import.\n"
-        + _off(forbidden),
-        "# The parts of a package must not import each other in a circle, not even inside functions.\n" + _off(acyclic),
+        + off(forbidden),
+        "# The parts of a package must not import each other in a circle, not even inside functions.\n" + off(acyclic),
     ]
 
 
 def _layers(guess: LayerGuess) -> str:
-    order = "".join(f"  {_string(part)},\n" for part in guess.order)
+    order = "".join(f"  {string(part)},\n" for part in guess.order)
     proposal = f"""\
 [[layering.layers]]
 name = "architecture"
-within = {_string(guess.within)}
+within = {string(guess.within)}
 order = [
 {order}]
 """
     return f"""\
 # Layers, highest first: none imports one above it. This order is a guess from who imports whom today; of
 # {guess.imports} imports between these parts it leaves {guess.upward} that go up.
-{_off(proposal)}"""
+{off(proposal)}"""
 
 
 def _docs(detected: Detected) -> str:
@@ -143,14 +141,14 @@ def _docs(detected: Detected) -> str:
     text = f"""\
 # Documents whose local links and anchors must lead somewhere: {documents.count} files match today.
 [docs]
-maintained = {_list(documents.patterns)}
+maintained = {listed(documents.patterns)}
 # How headings become anchors: "github", or "mkdocs" (Python-Markdown).
 dialect = "github"
 """
     for folder in documents.mkdocs:
         text += f"""
 # An mkdocs.yml builds its site from here.
-[docs.folders.{_string(folder)}]
+[docs.folders.{string(folder)}]
 dialect = "mkdocs"
 """
     return text
@@ -159,21 +157,3 @@ dialect = "mkdocs"
 def _budget(lines: int, step: int, least: int) -> int:
     """The next full step above today's figure, and never a budget that no tree needs."""
     return max(least, (lines // step + 1) * step)
-
-
-def _off(text: str) -> str:
-    """Settings that are shown but do not hold."""
-    return indent(text, "#")
-
-
-def _string(text: str) -> str:
-    """A TOML basic string; JSON's escapes are a subset of its own."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _list(items: Iterable[str]) -> str:
-    items = [_string(item) for item in items]
-    line = f"[{', '.join(items)}]"
-    if len(line) <= _WIDTH:
-        return line
-    return "[\n" + "".join(f"  {item},\n" for item in items) + "]"

@@ -99,6 +99,32 @@ def test_a_clean_tree_and_a_broken_one(tmp_path: Path) -> None:
     assert broken(tmp_path) == [("CFG001", "MoreConfig")]
 
 
+def test_a_call_of_a_declared_wrapper_reads_the_environment(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "app/worker.py": "from app.flags import flag\nsize = flag('APP_BLOCK')\n"})
+    assert broken(tmp_path) == []
+    write(tmp_path, {"gates.toml": f'{SETTINGS}\n[env]\nprefixes = ["APP_"]\nwrappers = ["flag"]\n'})
+    assert broken(tmp_path) == [("CFG005", "")]
+
+
+def test_together_the_gates_say_what_each_says_alone(tmp_path: Path) -> None:
+    """They share facts, though not files: one asks for every module, the other for its own ones, in C++ too."""
+    settings = f'{SETTINGS}\n[env]\nprefixes = ["APP_"]\nfiles = ["app/worker.py", "csrc"]\ninitialisation = []\n'
+    read = "import os\nsize = os.getenv('APP_BLOCK')\n"
+    native = 'int size() { return atoi(getenv("APP_BLOCK")); }\n'
+    write(
+        tmp_path, {**FILES, "gates.toml": settings, "app/worker.py": read, "app/other.py": read, "csrc/a.cpp": native}
+    )
+
+    def places(gate: str) -> set[tuple[str, str]]:
+        command = (sys.executable, "-m", "gates", gate, "--no-cache", "--root", str(tmp_path), "--format", "json")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return {(finding["rule"], finding["path"]) for finding in json.loads(done.stdout)["findings"]}
+
+    assert places("config") == {("CFG005", "app/worker.py"), ("CFG005", "app/other.py")}
+    assert places("env") == {("ENV010", "app/worker.py"), ("ENV010", "csrc/a.cpp")}
+    assert places("check") == places("config") | places("env")
+
+
 def test_the_inventory_of_a_class(tmp_path: Path) -> None:
     write(tmp_path, FILES)
     root, cache = inventory(tmp_path)["classes"]

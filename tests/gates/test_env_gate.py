@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from sample_project import commit, write
@@ -40,7 +41,7 @@ def test_the_page_is_written_and_then_watched(tmp_path: Path) -> None:
     assert gates(tmp_path, "env", "--write").returncode == 0
     assert page.read_bytes() == first
     write(tmp_path, {"envs.py": FILES["envs.py"].replace("80", "81")})
-    assert found(tmp_path) == [("ENV015", "docs/reference/environment.md", 0)]
+    assert found(tmp_path) == [("ENV015", "docs/reference/environment.md", 11)]
 
 
 def test_the_page_shows_what_is_registered_and_no_markup(tmp_path: Path) -> None:
@@ -89,6 +90,32 @@ def test_a_wrapper_of_another_file_reads_where_it_is_called(tmp_path: Path) -> N
         )
         assert ("ENV001", "user.py", 2) in found(tmp_path)
         assert ("ENV014" in [rule for rule, *_ in found(tmp_path)]) is ("wrappers" not in toml)
+
+
+@pytest.mark.parametrize("declared", ["", 'wrappers = ["flag"]\n'])
+@pytest.mark.parametrize("caller", ["user.py", "tools.py"])
+def test_a_call_of_a_wrapper_over_several_lines_is_one_read(tmp_path: Path, declared: str, caller: str) -> None:
+    toml = SETTINGS.replace("\n\n", f'\nreference = ""\n{declared}\n', 1)
+    wrapper = "import os\nimport envs\nenvs.X_PORT\ndef flag(name):\n    return os.getenv(name)\n"
+    call = "flag(\n    'X_QQ',\n)\n"
+    texts = {"tools.py": wrapper, "user.py": "from tools import flag\n"}
+    write(tmp_path, {**FILES, "gates.toml": toml, **texts, caller: texts[caller] + call})
+    assert [place for place in found(tmp_path) if place[0] == "ENV001"] == [("ENV001", caller, ANY)]
+
+
+def test_a_registered_variable_of_another_program_may_be_read_by_that(tmp_path: Path) -> None:
+    registry = "import os\n\nR = {\n    'X_PORT': V(),\n    'OTHER_HOME': V(),\n}\n"
+    write(tmp_path, {**FILES, "gates.toml": SETTINGS.replace("\n\n", '\nreference = ""\n\n', 1), "envs.py": registry})
+    assert found(tmp_path) == []
+    write(tmp_path, {"user.py": ""})
+    assert found(tmp_path) == [("ENV002", "envs.py", 4)]
+
+
+def test_documents_need_not_name_the_variables_of_another_program(tmp_path: Path) -> None:
+    settings = SETTINGS.replace("\n\n", '\nreference = ""\ndocuments = ["a.md"]\n\n', 1)
+    registry = "import os\n\nR = {\n    'X_PORT': V(),\n    'OTHER_HOME': V(),\n}\n"
+    write(tmp_path, {**FILES, "gates.toml": settings, "envs.py": registry, "a.md": ""})
+    assert found(tmp_path) == [("ENV011", "envs.py", 4)]
 
 
 def test_native_sources_count(tmp_path: Path) -> None:

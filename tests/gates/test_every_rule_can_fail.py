@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from evidence_fixtures import EVIDENCE_FIXTURES
+from rule_fixture import Fixture
 from sample_project import commit, write
 
 from gates.cli import cli
@@ -73,16 +73,33 @@ Registered in `envs.py`.
 CONFIG = '[config]\nroots = ["conf.Root"]\n'
 CONFIG_ALIASES = f'{CONFIG}[[config.aliases]]\ntable = "conf.ALIASES"\n'
 CONFIG_RESOURCES = f'{CONFIG}[[config.resources]]\nname = "memory"\nfields = "a|b"\nowner = "a"\n'
+REFERENCE = """[reference]
+page = "docs/page.md"
+title = "Codecs"
+
+[[reference.sections]]
+heading = "All"
+symbol = "m.CODECS"
+fields = ["name", "bits"]
+guide = "docs/guide.md"
+"""
+REFERENCE_PAGE = """# Codecs
+
+`gates reference --write` generates this page from the source; change that, not this file. It holds declarations: \
+a row repeats what a table or a class states, also where that is called implemented. That an operator exists, \
+is chosen or has run takes other evidence.
+
+## All
+
+What it is for: [`docs/guide.md`](guide.md).
+
+Declared by `m.CODECS` in [`m.py:9`](../m.py#L9).
+
+| name | bits | Source |
+| --- | --- | --- |
+| `a` | 8 | [`m.py:9`](../m.py#L9) |
+"""
 HOUSE = {"top.py": "", "left.py": "", "right.py": "", "bottom.py": ""}
-
-
-class Fixture(NamedTuple):
-    """Files that break one rule, and those to lay over them so that it holds."""
-
-    broken: dict[str, str]
-    repaired: dict[str, str]
-    arguments: tuple[str, ...] = ("check", "--strict")
-    prepare: Callable[[Path], None] = lambda root: None
 
 
 def layering(settings: str, broken: dict[str, str], repaired: dict[str, str]) -> Fixture:
@@ -128,6 +145,17 @@ def env(settings: str, needs: str, broken: dict[str, str], repaired: dict[str, s
         "a.md": "X_PORT\n",
     }
     return Fixture({**base, **broken}, repaired)
+
+
+def reference(broken: dict[str, str], repaired: dict[str, str]) -> Fixture:
+    """A table of one codec, its page and its guide."""
+    base = {"gates.toml": REFERENCE, "m.py": codecs(), "docs/page.md": REFERENCE_PAGE, "docs/guide.md": ""}
+    return Fixture({**base, **broken}, repaired)
+
+
+def codecs(table: str = "CODECS = (Codec('a'),)", field: str = "bits") -> str:
+    record = f"from typing import NamedTuple\n\n\nclass Codec(NamedTuple):\n    name: str\n    {field}: int = 8\n"
+    return f"{record}\n\n{table}\n"
 
 
 def unreadable(root: Path) -> None:
@@ -310,6 +338,18 @@ FIXTURES = {
     ),
     "CFG008": config("ALIASES = {'X': 'c'}\n", "ALIASES = {'X': 'b'}\n", CONFIG_ALIASES),
     "CFG009": config(f"x = {'(' * 250}{')' * 250}\n", "x = ()\n"),
+    "REF001": reference({"docs/page.md": "# Old\n"}, {"docs/page.md": REFERENCE_PAGE}),
+    "REF002": reference(
+        {
+            "gates.toml": REFERENCE.replace("guide.md", "gone.md"),
+            "docs/page.md": REFERENCE_PAGE.replace("guide.md", "gone.md"),
+        },
+        {"docs/gone.md": ""},
+    ),
+    "REF003": reference({"m.py": codecs(field="width")}, {"m.py": codecs()}),
+    "REF004": reference({"m.py": codecs("FORMATS = (Codec('a'),)")}, {"m.py": codecs()}),
+    "REF005": reference({"m.py": codecs("CODECS = tuple(found())")}, {"m.py": codecs()}),
+    **EVIDENCE_FIXTURES,
     "SRC001": Fixture(
         {**HOUSE, "gates.toml": COUPLING}, {"gates.toml": 'exclude = ["pipe.py"]\n' + COUPLING}, prepare=unreadable
     ),
@@ -334,7 +374,8 @@ FIXTURES = {
 
 
 def broken_rules(root: Path, fixture: Fixture) -> list[str]:
-    done = CliRunner().invoke(cli, [*fixture.arguments, "--root", str(root), "--format", "json"], standalone_mode=False)
+    arguments = [argument.format(root=root) for argument in fixture.arguments]
+    done = CliRunner().invoke(cli, [*arguments, "--root", str(root), "--format", "json"], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
     return [finding["rule"] for finding in json.loads(done.stdout)["findings"]]

@@ -109,7 +109,8 @@ def test_readmes_of_folders_are_documents_and_many_at_the_top_become_one_pattern
 def test_the_trees_own_prefix_is_the_frequent_one(read: str) -> None:
     own = "\n".join(read.format(f"OWN_{i}") for i in range(40))
     strange = "\n".join(read.format(name) for name in ("CUDA_HOME", "HF_HOME", "HOME", "CUDA_PATH"))
-    environment = look({"a.py": own, "b.py": strange, "c.py": "x = 'environment'\n"}).environment
+    others = "from pkg.environ import envs\nx = 'environment'\n"
+    environment = look({"a.py": own, "b.py": strange, "c.py": others}).environment
     assert environment.prefixes == (("OWN_", 40),)
     assert (environment.reads, environment.files) == (44, 2)
 

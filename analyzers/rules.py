@@ -17,7 +17,8 @@ RULES = (
     Rule(
         code="SRC002",
         name="syntax-error",
-        what="Reports a Python file that does not parse in the newest Python that the bundled `ruff` knows.",
+        what="Reports a Python file that does not parse in the newest Python that the bundled `ruff` knows, or that is"
+        " nested too deeply for `ruff` to read, such as a sum of 10,000 terms.",
         why="What a broken file imports or defines is a guess, so nothing that the gates say about it can be trusted.",
         bad="```python\ndef resolve(path:\n    return path\n```",
         good="```python\ndef resolve(path):\n    return path\n```",

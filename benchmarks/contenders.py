@@ -42,6 +42,12 @@ def write_settings(tree: Path) -> None:
         shutil.copy(_SETTINGS / name, tree)
 
 
+def write_settings_of_every_gate(tree: Path) -> None:
+    """Put the settings into the tree that ask for every gate."""
+    parts = [(_SETTINGS / name).read_text() for name in ("gates.toml", "further-gates.toml")]
+    (tree / "gates.toml").write_text("\n".join(parts))
+
+
 def yardstick(tree: Path) -> Command:
     """`ast.parse` of every file, in a fresh interpreter."""
     return Command([sys.executable, str(Path(__file__).with_name("yardstick.py")), str(tree)], tree, {})

@@ -6,13 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from analyzers.configuration.annotations import last_part
-from analyzers.configuration.consumers import FieldKey
 from analyzers.configuration.ownership import OwnedSetting
 from analyzers.configuration.policy import ConfigPolicy
 from analyzers.configuration.program import Definition, Program
-from analyzers.environment.uses import FileUses
-from analyzers.python.parsing import parse_expression
+from analyzers.environment.uses import FileUses, Use
+from analyzers.python.nodes import last_part
 
 
 class Alias(NamedTuple):
@@ -36,13 +34,16 @@ def find_aliases(
     """Every alias of every field, and those of fields that do not exist."""
     found = [*_tables(policy, program, settings), *_implied(policy, settings)]
     # Classes that inherit a field have its aliases in common.
-    for setting in {FieldKey.of(setting.setting): setting for setting in reversed(settings)}.values():
-        found += _declared(policy, setting, uses)
+    reads = {path: read for path, said in uses.items() if (read := [use for use in said.uses if _names_one(use)])}
+    for setting in {setting.setting.key: setting for setting in reversed(settings)}.values():
+        found += _declared(policy, setting, reads.get(setting.setting.key.owner.path, []))
     return list({(alias.variable, alias.path, alias.line, alias.owner): alias for alias in found}.values())
 
 
 def string_values(written: str) -> list[str]:
     """The string literals of an expression: `"A"`, `("A", "B")`, `AliasChoices("A", "B")`."""
+    from analyzers.python.parsing import parse_expression
+
     node = parse_expression(written)
     if node is None:
         return []
@@ -64,21 +65,24 @@ def _tables(policy: ConfigPolicy, program: Program, settings: Sequence[OwnedSett
                 yield Alias(variable, place[0], record.line, record.column, parser, owner, by_path.get(owner))
 
 
-def _declared(policy: ConfigPolicy, setting: OwnedSetting, uses: Mapping[str, FileUses]) -> Iterator[Alias]:
+def _names_one(use: Use) -> bool:
+    return use.reads and not use.is_dynamic
+
+
+def _declared(policy: ConfigPolicy, setting: OwnedSetting, reads: Sequence[Use]) -> Iterator[Alias]:
     """The aliases that the class itself declares, or reads in a default or in a method."""
     fact, path = setting.setting.fact, setting.setting.owner.path
     keys = [key for key in policy.alias_keys if key in fact.keywords]
     variables = [name for key in keys for name in string_values(fact.keywords[key])]
     for variable in variables:
         yield Alias(variable, path, fact.line, fact.column, "", setting.label, setting)
-    read = [use for use in uses.get(path, FileUses()).uses if use.reads and not use.is_dynamic]
-    if not read:
+    if not reads:
         return
     spans = [(fact.line, fact.end_line)]
     for method in setting.owner.methods.values():
         if method.owner == setting.setting.owner:
             spans += [(first, last) for name, first, last in method.fact.assigned if name == fact.name]
-    for use in read:
+    for use in reads:
         if any(first <= use.line <= last for first, last in spans):
             yield Alias(use.name, path, use.line, use.column, "", setting.label, setting)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from analyzers.configuration.classes import FieldKey
 from analyzers.configuration.configuration import Configuration, names_of
-from analyzers.configuration.consumers import FieldKey
 from analyzers.configuration.hashing import HashMethod
 from analyzers.configuration.ownership import OwnedSetting
 from analyzers.finding import Finding
 from analyzers.globs import matcher
+from analyzers.nearest import nearest
 
 
 def analyse(configuration: Configuration) -> list[Finding]:
@@ -37,7 +38,8 @@ def _unowned_classes(configuration: Configuration) -> Iterator[Finding]:
     ownership = configuration.ownership
     wanted = regex.compile(configuration.policy.classes or ".*")
     used = ownership.ancestors()
-    roots = " or ".join(f"`{name}`" for name in configuration.policy.roots)
+    roots = configuration.policy.roots
+    start = f"`{roots[0]}`" if len(roots) == 1 else f"any of the {len(roots)} roots"
     for definition in configuration.package_classes:
         if definition in used or not ownership.classes.is_record(definition):
             continue
@@ -51,7 +53,7 @@ def _unowned_classes(configuration: Configuration) -> Iterator[Finding]:
             column=fact.column,
             symbol=definition.name,
             subject=definition.name,
-            message=f"`{definition.name}` is configuration that no root owns: no annotation leads to it from {roots}",
+            message=f"`{definition.name}` is configuration that no root owns: no annotation leads to it from {start}",
             hint="Give it a field in the class that should own it, or move it out of the configuration package.",
         )
 
@@ -61,11 +63,11 @@ def _ambiguous_aliases(configuration: Configuration) -> Iterator[Finding]:
     fed: dict[str, dict[FieldKey, OwnedSetting]] = defaultdict(dict)
     for alias in configuration.aliases:
         if alias.setting is not None:
-            fed[alias.variable].setdefault(FieldKey.of(alias.setting.setting), alias.setting)
+            fed[alias.variable].setdefault(alias.setting.setting.key, alias.setting)
     for alias in configuration.aliases:
         if alias.setting is None or len(fed[alias.variable]) < 2:
             continue
-        own = FieldKey.of(alias.setting.setting)
+        own = alias.setting.setting.key
         others = sorted(setting.label for key, setting in fed[alias.variable].items() if key != own)
         yield Finding(
             rule="CFG002",
@@ -168,12 +170,10 @@ def _doubled_resources(configuration: Configuration) -> Iterator[Finding]:
 
 def _dangling_aliases(configuration: Configuration) -> Iterator[Finding]:
     """CFG008."""
-    from difflib import get_close_matches
-
     dangling = [alias for alias in configuration.aliases if alias.setting is None]
-    known = sorted({name for setting in configuration.settings for name in names_of(setting)}) if dangling else []
+    known = {name for setting in configuration.settings for name in names_of(setting)} if dangling else set()
     for alias in dangling:
-        near = get_close_matches(alias.owner, known, 1)
+        near = nearest(alias.owner, known)
         yield Finding(
             rule="CFG008",
             path=alias.path,
@@ -182,7 +182,7 @@ def _dangling_aliases(configuration: Configuration) -> Iterator[Finding]:
             symbol="",
             subject=f"{alias.variable}: {alias.owner}",
             message=f"`{alias.variable}` feeds `{alias.owner}`, which is no field",
-            hint=f"Did you mean `{near[0]}`?" if near else "Name the owner path of a field, or drop the variable.",
+            hint=f"Did you mean `{near}`?" if near else "Name the owner path of a field, or drop the variable.",
         )
 
 

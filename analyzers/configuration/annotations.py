@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from analyzers.configuration.outline import TypeName
+from analyzers.python.nodes import dotted, last_part
 from analyzers.python.parsing import parse_expression
 
 _ONE_OF = frozenset(
@@ -18,28 +19,6 @@ _ONE_OF = frozenset(
 _HOLDS_NOTHING = frozenset(("Literal", "Callable", "Type", "type", "ClassVar", "InitVar"))
 """What holds no instance of what its arguments name."""
 _NO_FIELD = frozenset(("ClassVar", "InitVar", "KW_ONLY"))
-
-
-class TypeName(NamedTuple):
-    """One type that an annotation names."""
-
-    name: str
-    """Dotted, as it is written."""
-    many: bool
-    """The value holds any number of instances, as a list does."""
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` of such an expression; empty where it is another one."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join((node.id, *reversed(parts))) if isinstance(node, ast.Name) else ""
-
-
-def last_part(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def type_names(node: ast.expr | None, *, many: bool = False) -> Iterator[TypeName]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from analyzers.configuration.annotations import dotted, type_names
+from analyzers.configuration.annotations import type_names
 from analyzers.configuration.outline import MethodFact
+from analyzers.python.nodes import dotted, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+_TELLING = (ast.Attribute, ast.Constant, ast.Call, ast.For, ast.comprehension, ast.Assign, ast.AnnAssign)
+"""What may say something of the object."""
 _LOOKS_AT_ITS_CLASS = frozenset(("isinstance", "super", "type", "id"))
 """What may be given `self` without seeing its fields."""
 _DUMPS = frozenset(("__dict__", "model_dump", "model_dump_json", "dict", "json"))
@@ -19,14 +22,15 @@ def read_method(node: Function) -> MethodFact:
     """A method, and what it has to do with the object that it belongs to."""
     arguments = [*node.args.posonlyargs, *node.args.args]
     this = arguments[0].arg if arguments else ""
+    nodes = [inner for inner in walk(node) if isinstance(inner, _TELLING)]
     return MethodFact(
         node.name,
         node.lineno,
         [name for decorator in node.decorator_list if (name := _called(decorator))],
         list(type_names(node.returns)),
-        list(dict.fromkeys(_uses(node, this))),
-        any(_hands_on(inner, this) for inner in ast.walk(node)),
-        [row for inner in ast.walk(node) for row in _assigned(inner, this)],
+        list(dict.fromkeys(_uses(nodes, this))),
+        any(_hands_on(inner, this) for inner in nodes),
+        [row for inner in nodes for row in _assigned(inner, this)],
     )
 
 
@@ -34,8 +38,8 @@ def _called(node: ast.expr) -> str:
     return dotted(node.func if isinstance(node, ast.Call) else node)
 
 
-def _uses(node: ast.AST, this: str) -> Iterator[str]:
-    for inner in ast.walk(node):
+def _uses(nodes: Iterable[ast.AST], this: str) -> Iterator[str]:
+    for inner in nodes:
         match inner:
             case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == this:
                 yield name

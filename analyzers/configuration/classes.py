@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from analyzers.configuration.annotations import last_part
 from analyzers.configuration.outline import ClassFact, FieldFact, MethodFact
 from analyzers.configuration.policy import ConfigPolicy
 from analyzers.configuration.program import Definition, Program
+from analyzers.python.nodes import last_part
 
 _RECORD_DECORATORS = frozenset(("dataclass", "define", "frozen", "mutable", "attr.s", "attrs", "attr.attrs"))
 _RECORD_BASES = frozenset(("BaseModel", "BaseSettings", "RootModel", "Struct"))
@@ -27,16 +27,27 @@ class Method(NamedTuple):
     fact: MethodFact
 
 
+class FieldKey(NamedTuple):
+    """A field, by the class whose body declares it: all that inherit it share its readers."""
+
+    owner: Definition
+    name: str
+
+
 class Setting(NamedTuple):
     """A field of a configuration class."""
 
-    owner: Definition
-    """The class whose body declares it."""
+    key: FieldKey
     fact: FieldFact
     children: tuple[tuple[Definition, bool], ...]
     """The configuration classes that its value may be an instance of, or, where the flag is set, hold instances of."""
     default: str
     """As it is written; empty where a value must be given."""
+
+    @property
+    def owner(self) -> Definition:
+        """The class whose body declares it."""
+        return self.key.owner
 
 
 class ConfigClass:
@@ -137,7 +148,7 @@ class Classes:
     def _setting(self, owner: Definition, fact: FieldFact) -> Setting:
         found = dict.fromkeys(self.program.types(owner.path, fact.types))
         children = tuple((child, many) for child, many in found if self.is_record(child))
-        return Setting(owner, fact, children, self._default(fact))
+        return Setting(FieldKey(owner, fact.name), fact, children, self._default(fact))
 
     def _default(self, fact: FieldFact) -> str:
         declared = fact.keywords

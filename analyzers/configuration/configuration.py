@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from analyzers.configuration.aliases import Alias, find_aliases
-from analyzers.configuration.annotations import last_part
 from analyzers.configuration.attribute_names import AttributeNamesExtractor
 from analyzers.configuration.classes import Classes
-from analyzers.configuration.consumers import Consumers, FieldKey, find_consumers
+from analyzers.configuration.consumers import Consumers, find_consumers
 from analyzers.configuration.importers import importers
 from analyzers.configuration.outline import Outline, OutlineExtractor
 from analyzers.configuration.ownership import OwnedSetting, Ownership, own
@@ -23,6 +22,7 @@ from analyzers.facts import FactBase, Need
 from analyzers.globs import matcher
 from analyzers.layering.modules import Modules, pattern_matcher
 from analyzers.python.extractor import PythonExtractor
+from analyzers.python.nodes import last_part
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Configuration:
     package: Sequence[str]
     """The files of the policy's packages."""
     settings: Sequence[OwnedSetting]
-    consumers: Consumers
+    reads: Mapping[str, FileReads]
+    """Of the files that may get at configuration and parse."""
     aliases: Sequence[Alias]
     uses: Mapping[str, FileUses]
     names: Mapping[str, str]
@@ -52,19 +53,35 @@ class Configuration:
         """The fields that nothing reads, as far as anybody can tell. One that holds configuration is left to its own
         fields."""
         counts = matcher(self.policy.readers)
-        by_name = {name for path, names in self.names.items() if counts(path) for name in names.split()}
-        spread = {found for owner in self.consumers.spread() for found in self.ownership.classes.get(owner).ancestors}
-        for setting in self.settings:
-            key = FieldKey.of(setting.setting)
-            read = any(consumer.reads and counts(consumer.path) for consumer in self.consumers.fields.get(key, ()))
-            if read or setting.setting.children or key.owner in spread:
-                continue
-            if not key.name.startswith("_") and key.name not in by_name:
+        by_name = set().union(*(names.split() for path, names in self.names.items() if counts(path)))
+        doubtful = [
+            setting
+            for setting in self.settings
+            if not setting.setting.children and (name := setting.setting.key.name) not in by_name and name[0] != "_"
+        ]
+        found = find_consumers(self.ownership, self.reads, frozenset(setting.setting.key.name for setting in doubtful))
+        spread = {above for owner in found.spread() for above in self.ownership.classes.get(owner).ancestors}
+        for setting in doubtful:
+            key = setting.setting.key
+            read = any(consumer.reads and counts(consumer.path) for consumer in found.fields.get(key, ()))
+            if not read and key.owner not in spread:
                 yield setting
+
+    @cached_property
+    def consumers(self) -> Consumers:
+        """Who gets at which field. No rule asks for all of it."""
+        return find_consumers(self.ownership, self.reads)
 
     @cached_property
     def package_classes(self) -> list[Definition]:
         return list(_classes_of(self.program, self.package))
+
+    def aliases_of(self, setting: OwnedSetting) -> Iterator[Alias]:
+        """The environment variables that feed a field."""
+        key = setting.setting.key
+        for alias in self.aliases:
+            if alias.setting is not None and alias.setting.setting.key == key:
+                yield alias
 
     def is_diagnostic(self, setting: OwnedSetting) -> bool:
         """Whether a field is declared to change nothing but what is reported."""
@@ -76,8 +93,9 @@ class Configuration:
 def names_of(setting: OwnedSetting) -> Iterator[str]:
     """What settings may call a field: `Class.field`, and its owner paths."""
     yield setting.label
-    for path in setting.paths:
-        yield path.path.replace("[]", "")
+    name = setting.setting.fact.name
+    for owner in setting.owner_paths:
+        yield f"{owner.path}.{name}".removeprefix(".").replace("[]", "")
 
 
 def package_paths(policy: ConfigPolicy, modules: Modules) -> list[str]:
@@ -101,41 +119,39 @@ def read_configuration(
 ) -> Configuration:
     """Read the configuration of a tree. What `first_needs` asks for has been gathered; the rest is gathered here."""
     package = package_paths(policy, modules)
-    waiting = {*package}
-    outlines: dict[str, Outline] = {}
-    while True:
-        facts.gather([Need(OutlineExtractor(), sorted(waiting))])
-        for path, fact in facts.of(OutlineExtractor()).items():
-            outlines.setdefault(path, Outline(fact))
-        program = Program(modules, outlines)
-        roots = {name: program.locate(name) for name in policy.roots}
-        classes = Classes(program, policy)
-        found = [root for root in roots.values() if root is not None and root.kind == "class"]
-        ownership = own(classes, found, list(_records(classes, package)))
-        settings = list(ownership.settings())
-        for table in policy.aliases:
-            program.table(table.table)
-        # A file that cannot be read stays missing, and is not asked for twice.
-        fresh = program.missing - waiting
-        if not fresh:
-            break
-        waiting |= fresh
-    uses = {path: FileUses.from_json(fact) for path, fact in facts.of(environment).items() if fact}
+    program = Program(modules, partial(_outline, facts))
+    roots = {name: program.locate(name) for name in policy.roots}
+    classes = Classes(program, policy)
+    found = [root for root in roots.values() if root is not None and root.kind == "class"]
+    ownership = own(classes, found, list(_records(classes, package)))
+    settings = list(ownership.settings())
+    for table in policy.aliases:
+        program.table(table.table)
+    program.complete()
+    environments = facts.of(environment, modules.paths)
+    uses = {path: FileUses.from_json(fact) for path, fact in environments.items() if fact}
     reads = _reads(ownership, modules, package, facts)
-    consumers = find_consumers(ownership, reads)
-    unread = {path for path, outline in program.outlines.items() if not outline.is_read}.union(consumers.unread)
+    unread = {path for path, outline in program.outlines.items() if not outline.is_read}
+    unread.update(path for path, said in reads.items() if not said.is_read)
     return Configuration(
         policy=policy,
         ownership=ownership,
         roots=roots,
         package=package,
         settings=settings,
-        consumers=consumers,
+        reads={path: said for path, said in reads.items() if said.is_read},
         aliases=find_aliases(policy, program, settings, uses),
         uses=uses,
         names=facts.of(AttributeNamesExtractor()),
         unparsed=sorted(unread - facts.problems.keys()),
     )
+
+
+def _outline(facts: FactBase, path: str) -> Outline:
+    """The outline of one file; an empty one where it cannot be read as text."""
+    if path not in facts.of(OutlineExtractor()):
+        facts.gather([Need(OutlineExtractor(), [path])])
+    return Outline(facts.of(OutlineExtractor()).get(path, ()))
 
 
 def _package_of(root: str, modules: Modules) -> str:

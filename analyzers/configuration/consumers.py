@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzers.configuration.annotations import TypeName, last_part
-from analyzers.configuration.classes import Method, Setting
+from analyzers.configuration.classes import FieldKey, Method
+from analyzers.configuration.outline import TypeName
 from analyzers.configuration.ownership import Ownership
 from analyzers.configuration.program import Definition
 from analyzers.configuration.reads import MANY, FileReads, Parser, Read
+from analyzers.python.nodes import last_part
 
 _FIELD_KINDS = frozenset(("read", "write", "delete", "getattr", "hasattr", "setattr", "argument"))
 """What is done with one field; everything else is done with the whole object."""
@@ -19,17 +20,6 @@ _DUMPS = frozenset(
     ("__dict__", "model_dump", "model_dump_json", "dict", "json", "__dataclass_fields__", "model_fields")
 )
 _PROPERTIES = frozenset(("property", "cached_property"))
-
-
-class FieldKey(NamedTuple):
-    """A field, by the class whose body declares it: all that inherit it share its readers."""
-
-    owner: Definition
-    name: str
-
-    @classmethod
-    def of(cls, setting: Setting) -> FieldKey:
-        return cls(setting.owner, setting.fact.name)
 
 
 class Consumer(NamedTuple):
@@ -69,23 +59,26 @@ class Consumers:
     dynamic: list[Dynamic] = field(default_factory=list)
     options: dict[str, list[OptionPlace]] = field(default_factory=dict)
     """Name of a field -> the command-line options that set an attribute of that name."""
-    unread: list[str] = field(default_factory=list)
-    """Files that may get at configuration and do not parse."""
 
     def spread(self) -> set[Definition]:
         """The classes of objects whose fields are all handed to somebody by name."""
         return {found.owner for found in self.dynamic if found.owner is not None and found.consumer.kind == "spread"}
 
 
-def find_consumers(ownership: Ownership, reads: Mapping[str, FileReads]) -> Consumers:
-    """Resolve the reads of every file, in order of path."""
+def find_consumers(
+    ownership: Ownership, reads: Mapping[str, FileReads], fields: frozenset[str] | None = None
+) -> Consumers:
+    """Resolve the reads of every file, in order of path.
+
+    Args:
+        ownership: the classes that own what is read.
+        reads: by path.
+        fields: look no further than what may get at a field of one of these names; at every one where None.
+    """
     found = Consumers()
     for path in sorted(reads):
-        if not reads[path].is_read:
-            found.unread.append(path)
-            continue
         resolver = _Resolver(ownership, path, reads[path], found)
-        for read in reads[path].reads:
+        for read in reads[path].reads if fields is None else reads[path].reads_of(fields):
             resolver.resolve(read)
         for option in reads[path].parsers:
             found.options.setdefault(option.field, []).append(OptionPlace(path, option))
@@ -167,7 +160,7 @@ class _Resolver:
         if setting is not None:
             if definition in self._ownership:
                 consumer = Consumer(self._path, read.line, read.column, read.scope, kind)
-                self._found.fields.setdefault(FieldKey.of(setting), []).append(consumer)
+                self._found.fields.setdefault(setting.key, []).append(consumer)
             yield from (child for child, _ in setting.children)
         elif part in owner.methods:
             yield from self._property(owner.methods[part])

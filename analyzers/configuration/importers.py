@@ -1,25 +1,20 @@
-"""Which files import something, however often it is handed on."""
+"""Which files may import something, however often it is handed on."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from analyzers.configuration.annotations import last_part
 from analyzers.layering.modules import Modules
-from analyzers.layering.resolution import Resolver
-from analyzers.python.facts import ImportFlag, PythonFacts, read_clause
-
-
-class _Clause(NamedTuple):
-    """An import that may lead to what is looked for."""
-
-    path: str
-    targets: tuple[int | str, ...]
+from analyzers.python.facts import PythonFacts
+from analyzers.python.nodes import last_part
 
 
 def importers(modules: Modules, facts: Mapping[str, Any], homes: Collection[str], names: Collection[str]) -> set[str]:
-    """The files that import one of the modules in some files, or one of the names from these or from an importer.
+    """The files that speak, in an import, of one of the names or of a module that holds them or imports them.
+
+    Where the import leads is not asked: that would cost more than to look into the few files that mean another module
+    of such a name.
 
     Args:
         modules: the modules of the tree.
@@ -27,38 +22,14 @@ def importers(modules: Modules, facts: Mapping[str, Any], homes: Collection[str]
         homes: the files in which the names are defined.
         names: last parts of the names.
     """
-    clauses = list(_clauses(modules, facts, homes, names))
-    known = {modules.number[path] for path in homes}
-    found: set[str] = set()
-    while True:
-        fresh = {clause.path for clause in clauses if not known.isdisjoint(clause.targets)} - found
-        if not fresh:
-            return found
-        found |= fresh
-        known.update(modules.number[path] for path in fresh)
-
-
-def _clauses(
-    modules: Modules, facts: Mapping[str, Any], homes: Collection[str], names: Collection[str]
-) -> Iterator[_Clause]:
-    """The imports that take one of the names, everything, or a module."""
-    resolver = Resolver(modules, ())
-    places = [modules.names[modules.number[path]] for path in homes]
+    places = {modules.names[modules.number[path]] for path in homes}
     wanted = {*names, *map(last_part, places), "*"}
-    spoken = wanted.union(*map(_and_above, places))
-    for path, fact in facts.items():
-        clauses = PythonFacts(fact).clauses
-        if spoken.isdisjoint(" ".join(clauses).split()):
-            continue
-        folder = resolver.folder(path.rpartition("/")[0])
-        for clause in clauses:
-            level, flags, module, taken = read_clause(clause)
-            if not taken or not wanted.isdisjoint(taken.split(" ")):
-                yield _Clause(path, folder[level, flags & int(ImportFlag.LAZY)][module].all_of(taken))
-
-
-def _and_above(module: str) -> Iterator[str]:
-    """A dotted name, and the packages that it lies below."""
-    while module:
-        yield module
-        module = module.rpartition(".")[0]
+    said = {path: PythonFacts(fact) for path, fact in facts.items()}
+    found = {path for path in said if not wanted.isdisjoint(said[path].import_words)}
+    whole = {path: said[path].whole_modules for path in said.keys() - found}
+    fresh = found
+    while fresh:
+        places.update(modules.names[modules.number[path]] for path in fresh)
+        fresh = {path for path in whole.keys() - found if not places.isdisjoint(whole[path])}
+        found |= fresh
+    return found

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from analyzers.configuration.aliases import Alias
-from analyzers.configuration.annotations import last_part
 from analyzers.configuration.classes import ConfigClass, Method
 from analyzers.configuration.configuration import Configuration
-from analyzers.configuration.consumers import Consumer, Dynamic, FieldKey
+from analyzers.configuration.consumers import Consumer, Dynamic
 from analyzers.configuration.ownership import OwnedSetting, OwnerPath
+from analyzers.python.nodes import last_part
 
 VERSION = 1
 """Of the document's format; goes up when a reader of it would break."""
@@ -55,7 +55,7 @@ def _method(owned: ConfigClass, method: Method) -> dict[str, Any]:
 
 def _parameter(configuration: Configuration, setting: OwnedSetting, by_name: Mapping[str, list[str]]) -> dict[str, Any]:
     fact, declared = setting.setting.fact, setting.setting.owner
-    consumers = configuration.consumers.fields.get(FieldKey.of(setting.setting), [])
+    consumers = configuration.consumers.fields.get(setting.setting.key, [])
     options = configuration.consumers.options.get(fact.name, [])
     known = {consumer.path for consumer in consumers}
     return {
@@ -67,9 +67,9 @@ def _parameter(configuration: Configuration, setting: OwnedSetting, by_name: Map
         "owner_paths": _paths(setting.paths),
         "annotation": fact.annotation,
         "default": setting.setting.default or None,
-        "metadata": _metadata(fact.keywords),
+        "metadata": metadata(fact.keywords),
         "diagnostic": configuration.is_diagnostic(setting),
-        "aliases": [_alias(alias) for alias in _aliases_of(configuration, setting)],
+        "aliases": [_alias(alias) for alias in configuration.aliases_of(setting)],
         "parsers": [
             {"path": place.path, "line": place.option.line, "expression": place.option.expression} for place in options
         ],
@@ -78,14 +78,7 @@ def _parameter(configuration: Configuration, setting: OwnedSetting, by_name: Map
     }
 
 
-def _aliases_of(configuration: Configuration, setting: OwnedSetting) -> Iterable[Alias]:
-    key = FieldKey.of(setting.setting)
-    for alias in configuration.aliases:
-        if alias.setting is not None and FieldKey.of(alias.setting.setting) == key:
-            yield alias
-
-
-def _metadata(keywords: Mapping[str, str]) -> dict[str, Any]:
+def metadata(keywords: Mapping[str, str]) -> dict[str, Any]:
     """What the constructor of a field is told beside the default; literals by their values, others as written."""
     described = {
         key: written for key, written in keywords.items() if last_part(key) not in ("default", "default_factory")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from analyzers.configuration.annotations import dotted, last_part
 from analyzers.configuration.outline import GlobalFact
+from analyzers.python.nodes import dotted, last_part, walk
 from analyzers.python.parsing import Places
 
 _CONTAINERS = frozenset(
@@ -30,17 +30,26 @@ def mutable_globals(module: ast.Module, statements: Sequence[ast.stmt], places: 
     for statement in statements:
         for name, value in _bindings(statement):
             bound.setdefault(name, (statement, value))
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    rebound = {name for function in functions for name in _rebound(function)}
-    changed = {name for function in functions for name in _changed(function)}
+    containers = {
+        name: value
+        for name, (_, value) in bound.items()
+        if value is not None and _is_container(value) and not name.startswith("__")
+    }
+    nodes = walk(module)
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    # Most files say at once that there is nothing to look for in their functions.
+    rebinding = functions if any(isinstance(node, ast.Global) for node in nodes) else []
+    changing = functions if any(name in containers for node in nodes for name in _change(node)) else []
+    rebound = {name for function in rebinding for name in _rebound(function)}
+    changed = {name for function in changing for name in _changed(function)}
     found = []
-    for name, (statement, value) in bound.items():
+    for name, (statement, _) in bound.items():
         if name in rebound:
             found.append(GlobalFact(name, *places.of(statement), "a function binds it anew"))
-        elif value is not None and _is_container(value) and not name.startswith("__"):
+        elif name in containers:
             if name in changed:
                 found.append(GlobalFact(name, *places.of(statement), "a function changes what it holds"))
-            elif _is_empty(value) and not _filled(statements, name):
+            elif _is_empty(containers[name]) and not _filled(statements, name):
                 found.append(GlobalFact(name, *places.of(statement), "it starts as an empty container"))
     return found
 
@@ -55,32 +64,30 @@ def _bindings(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
 
 def _rebound(function: ast.AST) -> set[str]:
     """The global names that a function assigns."""
-    declared = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
-    if not declared:
-        return set()
+    nodes = walk(function)
+    declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     return declared & {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del)
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del)
     }
 
 
 def _changed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """The names whose object a function changes, unless they are its own."""
-    changed = {name for node in ast.walk(function) for name in _change(node)}
-    if not changed:
-        return changed
-    own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    own |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return changed - own
+    nodes = walk(function)
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {name for node in nodes for name in _change(node)} - own
 
 
-def _change(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGES:
-            yield name
-        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
-            yield name
+def _change(node: ast.AST) -> tuple[str, ...]:
+    """The name whose object a call or an assignment changes, if there is one."""
+    if isinstance(node, ast.Call | ast.Subscript):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGES:
+                return (name,)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                return (name,)
+    return ()
 
 
 def _is_container(value: ast.expr) -> bool:
@@ -100,7 +107,7 @@ def _is_empty(value: ast.expr) -> bool:
 
 def _filled(statements: Sequence[ast.stmt], name: str) -> bool:
     """Whether the module fills a container itself, while it loads."""
-    return any(name in _change(node) for statement in statements for node in ast.walk(statement)) or any(
+    return any(name in _change(node) for statement in statements for node in walk(statement)) or any(
         isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and statement.target.id == name
         for statement in statements
     )

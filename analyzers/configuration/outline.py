@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from analyzers.configuration.annotations import TypeName
-from analyzers.configuration.bindings import Binding
+from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 2
 """Goes up whenever the same text may give other facts."""
+
+
+class TypeName(NamedTuple):
+    """One type that an annotation names."""
+
+    name: str
+    """Dotted, as it is written."""
+    many: bool
+    """The value holds any number of instances, as a list does."""
 
 
 class FieldFact(NamedTuple):
@@ -103,7 +111,7 @@ class Outline:
     def imports(self) -> dict[str, Binding]:
         return {name: Binding(*row) for name, row in self.stored[0].items()} if self.stored else {}
 
-    @property
+    @cached_property
     def stars(self) -> list[Binding]:
         return [Binding(*row) for row in self.stored[1]] if self.stored else []
 
@@ -155,7 +163,6 @@ def _types(rows: Sequence[Sequence[Any]]) -> list[TypeName]:
 
 
 def _class(row: Sequence[Any]) -> ClassFact:
-    return ClassFact(*row)._replace(
-        fields=[FieldFact(*field)._replace(types=_types(field[4])) for field in row[7]],
-        methods=[MethodFact(*method)._replace(returns=_types(method[3])) for method in row[8]],
-    )
+    fields = [FieldFact._make((*field[:4], _types(field[4]), *field[5:])) for field in row[7]]
+    methods = [MethodFact._make((*method[:3], _types(method[3]), *method[4:])) for method in row[8]]
+    return ClassFact._make((*row[:7], fields, methods))

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analyzers.configuration.annotations import TypeName, annotated_metadata, declares_field, dotted, type_names
-from analyzers.configuration.bindings import bindings
+from analyzers.configuration.annotations import annotated_metadata, declares_field, type_names
 from analyzers.configuration.class_bodies import Function, read_method
 from analyzers.configuration.mutable_globals import mutable_globals
-from analyzers.configuration.outline import ClassFact, FieldFact, RecordFact
+from analyzers.configuration.outline import ClassFact, FieldFact, RecordFact, TypeName
+from analyzers.python.bindings import bindings
+from analyzers.python.nodes import dotted, module_statements, walk
 from analyzers.python.parsing import Places
 
 _OLD_ATTRS = frozenset(("attr.ib", "attr.attrib", "attrs.field", "attrib", "ib"))
@@ -20,7 +21,7 @@ _OLD_ATTRS = frozenset(("attr.ib", "attr.attrib", "attrs.field", "attrib", "ib")
 def read_outline(module: ast.Module, text: str) -> Sequence[Any]:
     """What a file declares, as `Outline` stores it."""
     places = Places(text)
-    statements = list(_statements(module))
+    statements = list(module_statements(module))
     # What functions import comes first, so that the module's own imports win.
     bound = [pair for node in (*_imports_in_functions(module), *statements) for pair in bindings(node)]
     imports = {name: binding for name, binding in bound if name != "*"}
@@ -33,19 +34,8 @@ def read_outline(module: ast.Module, text: str) -> Sequence[Any]:
     return (imports, stars, classes, returning, aliases, mutable_globals(module, statements, places), tables)
 
 
-def _statements(module: ast.Module) -> Iterator[ast.stmt]:
-    """What a module runs itself, also under `if`, `try` and `with`, in order."""
-    waiting: list[ast.AST] = [*reversed(module.body)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        if isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler | ast.For | ast.While):
-            waiting += [inner for inner in reversed([*ast.iter_child_nodes(node)]) if not isinstance(inner, ast.expr)]
-
-
 def _imports_in_functions(module: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset:
             yield node
 

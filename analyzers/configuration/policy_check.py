@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from analyzers.configuration.configuration import Configuration, names_of
 from analyzers.configuration.policy import ConfigPolicy
 from analyzers.layering.modules import Modules, pattern_matcher
+from analyzers.nearest import nearest
+from analyzers.python.nodes import last_part
 
 
 class Misfit(NamedTuple):
@@ -26,7 +27,7 @@ def check_packages(policy: ConfigPolicy, modules: Modules) -> Iterator[Misfit]:
         if not any(map(covers, modules.names)):
             depth = pattern.count(".")
             alike = {name for name in modules.names if name.count(".") == depth}
-            yield Misfit(("packages", index), f"no module is called {pattern!r}", _near(pattern, alike))
+            yield Misfit(("packages", index), f"no module is called {pattern!r}", nearest(pattern, alike))
 
 
 def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misfit]:
@@ -40,24 +41,28 @@ def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misf
             continue  # the file cannot be read today, which is a finding and no mistake of the settings
         if found is None or found.kind != "class":
             known = {_full_name(configuration, modules, path) for path in configuration.program.outlines}
-            yield Misfit(("roots", index), f"there is no class {root!r}", _near(root, set().union(*known)))
+            yield Misfit(("roots", index), f"there is no class {root!r}", nearest(root, set().union(*known)))
     if not all(configuration.roots.values()):
         return
     for index, table in enumerate(policy.aliases):
         if configuration.program.table(table.table) is None:
-            near = _near(table.table, set(_tables(configuration, modules)))
+            near = nearest(table.table, set(_tables(configuration, modules)))
             yield Misfit(("aliases", index, "table"), f"there is no table {table.table!r}", near)
-    if not policy.resources and not policy.diagnostic:
-        return
-    paths = {name for setting in configuration.settings for name in names_of(setting)}
     for index, resource in enumerate(policy.resources):
-        if resource.owner not in paths:
+        field = last_part(resource.owner)
+        alike = [setting for setting in configuration.settings if setting.setting.fact.name == field]
+        if not any(resource.owner in names_of(setting) for setting in alike):
             message = f"no field is called {resource.owner!r}"
-            yield Misfit(("resources", index, "owner"), message, _near(resource.owner, paths))
+            yield Misfit(("resources", index, "owner"), message, nearest(resource.owner, _fields(configuration)))
     for index, pattern in enumerate(policy.diagnostic):
-        covers = pattern_matcher([pattern])
-        if not any(map(covers, paths)):
-            yield Misfit(("diagnostic", index), f"no field is called {pattern!r}", _near(pattern, paths))
+        if not any(map(pattern_matcher([pattern]), _fields(configuration))):
+            message = f"no field is called {pattern!r}"
+            yield Misfit(("diagnostic", index), message, nearest(pattern, _fields(configuration)))
+
+
+def _fields(configuration: Configuration) -> set[str]:
+    """Everything that settings may call a field."""
+    return {name for setting in configuration.settings for name in names_of(setting)}
 
 
 def _full_name(configuration: Configuration, modules: Modules, path: str) -> frozenset[str]:
@@ -70,7 +75,3 @@ def _tables(configuration: Configuration, modules: Modules) -> Iterator[str]:
     for path, outline in configuration.program.outlines.items():
         for name in outline.tables:
             yield f"{modules.names[modules.number[path]]}.{name}"
-
-
-def _near(name: str, candidates: set[str]) -> str:
-    return next(iter(get_close_matches(name, sorted(candidates), 1)), "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from analyzers.configuration.annotations import TypeName
-from analyzers.configuration.bindings import Binding
-from analyzers.configuration.outline import ClassFact, Outline
+from analyzers.configuration.outline import ClassFact, Outline, TypeName
 from analyzers.layering.modules import Modules
 from analyzers.layering.resolution import Resolver
+from analyzers.python.bindings import Binding
 
 _EMPTY = Outline(())
 
@@ -24,20 +23,25 @@ class Definition(NamedTuple):
 
 
 class Program:
-    """The outlines that are known so far. A file that somebody asked for and that is not among them is `missing`."""
+    """The modules of a tree, of which those are read that a name leads to, until `complete` says that these are all."""
 
-    def __init__(self, modules: Modules, outlines: Mapping[str, Outline]) -> None:
+    def __init__(self, modules: Modules, read: Callable[[str], Outline]) -> None:
         self.modules = modules
-        self.outlines = outlines
-        self.missing: set[str] = set()
+        self.outlines: dict[str, Outline] = {}
+        """Of the files that have been read."""
+        self._read: Callable[[str], Outline] | None = read
         self._resolver = Resolver(modules, ())
         self._numbers = {name: number for number, name in reversed([*enumerate(modules.names)])}
         self._known: dict[tuple[str, str], Definition | None] = {}
 
     def outline(self, path: str) -> Outline:
-        if path not in self.outlines:
-            self.missing.add(path)
+        if path not in self.outlines and self._read is not None:
+            self.outlines[path] = self._read(path)
         return self.outlines.get(path, _EMPTY)
+
+    def complete(self) -> None:
+        """Read no more files: what was not needed so far is no part of the configuration."""
+        self._read = None
 
     def class_fact(self, definition: Definition) -> ClassFact:
         return self.outline(definition.path).classes[definition.name]

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analyzers.configuration.annotations import dotted, last_part
 from analyzers.configuration.reads import Parser, Read
 from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by
-from analyzers.configuration.survey import Body, children, survey
+from analyzers.configuration.survey import Body, survey
+from analyzers.python.nodes import children, dotted, last_part
 from analyzers.python.parsing import Places
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

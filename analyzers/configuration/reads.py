@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from analyzers.configuration.bindings import Binding
+from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
 _VERSION = 1
@@ -66,6 +66,11 @@ class FileReads:
     @property
     def reads(self) -> list[Read]:
         return [Read(*row) for row in self.stored[1]] if self.stored else []
+
+    def reads_of(self, fields: frozenset[str]) -> list[Read]:
+        """Those among the reads that may get at a field of one of the names, if only by spreading all of them."""
+        rows = self.stored[1] if self.stored else ()
+        return [Read(*row) for row in rows if row[2] == "spread" or not fields.isdisjoint(row[1])]
 
     @property
     def parsers(self) -> list[Parser]:

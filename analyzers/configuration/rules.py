@@ -70,7 +70,8 @@ RULES: tuple[Rule, ...] = (
         code="CFG005",
         name="foreign-environment-read",
         what="Reports a read of an environment variable that feeds a field, in a file that neither declares the alias"
-        " nor the field and that is not listed under `environment-owners`.",
+        " nor the field and that is not listed under `environment-owners`. A call of one of the `wrappers` of the"
+        " environment gate's table is such a read too.",
         why="The field has a default, other sources that win over the environment, and overrides. Code that asks the"
         " environment itself sees none of them, so that two parts of one process follow two policies.",
         bad='```python\n# app/engine.py\nsize = int(os.getenv("APP_BLOCK_SIZE", "16"))\n```',

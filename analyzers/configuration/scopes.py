@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzers.configuration.annotations import dotted, last_part, type_names
+from analyzers.configuration.annotations import type_names
 from analyzers.configuration.reads import MANY
+from analyzers.python.nodes import dotted, last_part
 
 _SAME = frozenset(("copy", "deepcopy", "replace", "evolve", "model_copy"))
 """Functions whose result is like their argument."""

@@ -22,7 +22,6 @@ from analyzers.doclinks.targets import (
 from analyzers.finding import Finding
 from analyzers.globs import matcher
 from analyzers.markdown.facts import Link, MarkdownFacts
-from analyzers.markdown.html import elements_of
 
 TextOf = Callable[[str], str | None]
 """The text of a file of the tree; None when it is not text."""
@@ -281,6 +280,8 @@ class LinkChecker:
         text = self._text_of(page) if _is_html(page) else None
         if text is None:
             return None
+        from analyzers.markdown.html import elements_of
+
         return dict.fromkeys(anchor for element in elements_of(text) for anchor in element.anchors)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from operator import ne
 from typing import TypeVar
@@ -113,6 +112,8 @@ def _grouped(pairs: Iterable[tuple[_Key, str]]) -> dict[_Key, list[str]]:
 
 
 def _similar(name: str, names: Iterable[str], cutoff: float) -> list[str]:
+    from difflib import get_close_matches
+
     return get_close_matches(name, names, n=2, cutoff=cutoff) if 0 < len(name) <= _LONGEST else []
 
 

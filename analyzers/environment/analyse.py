@@ -17,19 +17,3 @@ def analyse(inventory: Inventory) -> list[Finding]:
         *check_registries(inventory),
         *check_documents(inventory),
     ]
-
-
-def stale_page(path: str, generated: str, found: str | None) -> list[Finding]:
-    """Report a reference page that is not what the registries say.
-
-    Args:
-        path: the page.
-        generated: what it should be.
-        found: what it is; None where there is none.
-    """
-    if found == generated:
-        return []
-    message = (
-        "the reference page does not exist" if found is None else "the reference page is not what the registries say"
-    )
-    return [Finding("ENV015", path, 0, 0, "", "stale", message, "Run `gates env --write`, and commit the page.")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from analyzers.environment.defaults import agree
 from analyzers.environment.inventory import Entry, Inventory
 from analyzers.finding import Finding
+from analyzers.nearest import nearest
 
 _DEPRECATED = "deprecated"
 """The category of a deprecated variable."""
@@ -57,8 +57,8 @@ def _category(entry: Entry) -> Iterator[Finding]:
     allowed = entry.policy.categories
     category = entry.registration.fields.get(entry.policy.category)
     if allowed and category is not None and category not in allowed:
-        near = get_close_matches(str(category), allowed, 1)
-        hint = f"Did you mean `{near[0]}`?" if near else f"The settings know {', '.join(allowed)}."
+        near = nearest(str(category), allowed)
+        hint = f"Did you mean `{near}`?" if near else f"The settings know {', '.join(allowed)}."
         yield entry.finding(
             "ENV007", f"`{entry.name}` has the category `{category}`, which the settings do not know", hint
         )

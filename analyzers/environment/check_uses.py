@@ -47,11 +47,10 @@ def check_statements(inventory: Inventory) -> Iterator[Finding]:
 
 
 def check_reads(inventory: Inventory) -> Iterator[Finding]:
-    """Report registered variables that nothing reads."""
+    """Report registered variables of the tree's own that nothing reads; others may be there for a library to read."""
     for entry in inventory.entries:
         by_itself = entry.registration.by_itself or entry.policy.captured
-        known = entry.policy.accessor or inventory.is_own(entry.name)
-        if known and not by_itself and entry.name not in inventory.read_names:
+        if inventory.is_own(entry.name) and not by_itself and entry.name not in inventory.read_names:
             hint = "Take it out of the registry, together with what it once switched."
             yield entry.finding("ENV002", f"`{entry.name}` is registered, and nothing reads it", hint)
 
@@ -62,7 +61,7 @@ def check_documents(inventory: Inventory) -> Iterator[Finding]:
         return
     documented = {name for names in inventory.documents.values() for name, _ in names}
     for entry in inventory.entries:
-        if entry.name not in documented:
+        if inventory.is_own(entry.name) and entry.name not in documented:
             told = ", ".join(inventory.policy.documents)
             yield entry.finding(
                 "ENV011", f"`{entry.name}` is registered, and no document names it", f"Describe it in {told}."
@@ -92,10 +91,10 @@ def _late_reads(inventory: Inventory) -> Iterator[Finding]:
 
 
 def _dynamic(placed: PlacedUse) -> tuple[str, str]:
-    verb = {"read": "reads", "write": "writes", "delete": "deletes"}.get(placed.use.access, "reads and changes")
+    verb = {"read": "reads", "write": "writes", "delete": "deletes"}.get(placed.use.effect, "reads and changes")
     message = f"{verb} a variable of which only `{placed.use.name}` is known"
     if placed.use.name == "*":
-        message = f"{verb} a variable whose name is computed"
+        message = f"{verb} a variable whose name is not known from this file"
     hint = "Write the name out. If this is a function that reads what its callers name, list it under `env.wrappers`."
     return message, hint
 

@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.environment.mentions import NOTHING, Vocabulary
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 2
 """Goes up whenever the same text may give other facts."""
 _PYTHON = (".py", ".pyi")
 _NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")

@@ -75,11 +75,13 @@ class Inventory:
     @cached_property
     def direct_uses(self) -> list[PlacedUse]:
         """Every use but those through a registry; also those through a wrapper of another file."""
-        wrappers = frozenset(f"{name}(" for said in self.files.values() for name in said.wrappers)
+        exported = {name for said in self.files.values() for name in said.wrappers}
+        # Calls of these are among the uses already.
+        foreign = exported.difference(self.policy.wrappers, ["__init__"])
         return [
             PlacedUse(path, use)
             for path, said in self.files.items()
-            for use in (*said.uses, *_asked(said, wrappers - {"__init__("}))
+            for use in (*said.uses, *_asked(said, frozenset(f"{name}(" for name in foreign.difference(said.wrappers))))
         ]
 
     @cached_property

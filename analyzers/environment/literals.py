@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from analyzers.environment.scopes import parameters
+from analyzers.python.nodes import module_statements
 
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -17,7 +18,6 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
 }
-_BLOCKS = ("body", "orelse", "finalbody", "handlers")
 
 
 class NotLiteralError(Exception):
@@ -40,7 +40,7 @@ class Literals:
         self.values: dict[str, ast.expr] = {}
         """What names of the module are bound to; the last one counts."""
         self.annotated: dict[str, ast.expr] = {}
-        for statement in statements_of(module):
+        for statement in module_statements(module):
             match statement:
                 case ast.ClassDef(name=name):
                     self.classes[name] = statement
@@ -121,14 +121,3 @@ class Literals:
             return _ARITHMETIC[type(sign)](left, right)
         except ArithmeticError:
             raise NotLiteralError from None
-
-
-def statements_of(module: ast.Module) -> Iterator[ast.stmt]:
-    """The statements that a module runs itself, in order, also under `if`, `try` and `with`."""
-    waiting: list[ast.AST] = list(reversed(module.body))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            waiting += reversed([child for block in _BLOCKS for child in getattr(node, block, ())])

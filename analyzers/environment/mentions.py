@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzers.environment.uses import Mention
-from analyzers.environment.words import in_word
+from analyzers.python.words import in_word
 
 Position = Callable[[int], tuple[int, int]]
 _ATTRIBUTE = re.compile(r"(\w+)\s*\.\s*\Z")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from analyzers.environment.extractor import UsesExtractor
+from analyzers.environment.mentions import Vocabulary
 from analyzers.policy import Glob, Table
 
 
@@ -45,3 +47,9 @@ class EnvironmentPolicy(Table):
     """The Markdown files that describe the variables."""
     reference: Glob = "docs/reference/environment.md"
     """The generated page; empty for none."""
+
+    @property
+    def extractor(self) -> UsesExtractor:
+        """Reads the uses of the environment that these settings ask for."""
+        accessors = sorted({registry.accessor for registry in self.registries if registry.accessor})
+        return UsesExtractor(self.wrappers, Vocabulary(self.prefixes, tuple(accessors)))

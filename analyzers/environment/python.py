@@ -10,10 +10,10 @@ from analyzers.environment.mentions import NOTHING, Vocabulary, mentions
 from analyzers.environment.python_uses import read_module
 from analyzers.environment.statements import Statement, parse, statements
 from analyzers.environment.uses import ANY, FileUses, Use
-from analyzers.environment.words import any_within, offsets
 from analyzers.environment.wrappers import Site
 from analyzers.python.lexer import Lexed, lex
 from analyzers.python.parsing import Places
+from analyzers.python.words import any_within, offsets
 
 _WORDS = ("environ", "environb", "getenv", "getenvb", "putenv", "unsetenv", "setenv", "delenv", "expandvars")
 _BINDS_OS = re.compile(r"(?:class|def)[ \t]+os\b|os\b[ \t]*[:=]|from\b")
@@ -82,4 +82,4 @@ def _uses(lexed: Lexed, sites: Iterable[Site]) -> Iterator[Use]:
     places = Places(lexed.text)
     for site in sites:
         name = ANY if site.access == "whole" else rendered(site.key)
-        yield Use(name, site.access, *places.of(site.node), site.scope.symbol)
+        yield Use(name, site.access, *places.of(site.node), site.scope.symbol, site.discarded)

@@ -141,7 +141,8 @@ class _ModuleReader:
         access = _METHODS.get(method) if base in _ENVIRONMENTS else _FUNCTIONS.get(path)
         if access and isinstance(parent, ast.Call):
             keys = self._keys.read(argument(parent, 0), scope) if called else self._handed_over(parent, node, scope)
-            yield from (Site(key, access, parent, scope) for key in keys)
+            discarded = access != "read" and isinstance(self._reader.parents[parent], ast.Expr)
+            yield from (Site(key, access, parent, scope, discarded) for key in keys)
         elif path == "os.path.expandvars" and called and isinstance(parent, ast.Call):
             yield from self._expanded(parent, scope)
         elif base in _ENVIRONMENTS and called and isinstance(parent, ast.Call):

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analyzers.environment.defaults import UnknownDefaultError, default_of
-from analyzers.environment.literals import Literals, NotLiteralError, Record, statements_of
+from analyzers.environment.literals import Literals, NotLiteralError, Record
 from analyzers.environment.python import read_python
 from analyzers.environment.registrations import DEFAULT, Registration
 from analyzers.environment.settings_class import read_class
 from analyzers.environment.statements import parse, statements
 from analyzers.environment.uses import ANY, Use
 from analyzers.python.lexer import lex
+from analyzers.python.nodes import module_statements
 
 _COLLECTIONS = (ast.Dict, ast.Tuple, ast.List, ast.Set, ast.BinOp, ast.DictComp, ast.Call, ast.Name)
 _COPIES = frozenset(("dict", "tuple", "list", "set", "frozenset", "MappingProxyType", "OrderedDict", "Mapping"))
@@ -54,7 +55,7 @@ class _RegistryReader:
             return list(read_class(self._literals.classes[made_by], self._literals))
         if not isinstance(value, _COLLECTIONS):
             return None
-        return [found for statement in statements_of(self._module) for found in self._added(statement, symbol)]
+        return [found for statement in module_statements(self._module) for found in self._added(statement, symbol)]
 
     def decorated(self, decorator: str) -> Iterator[Registration]:
         for node in ast.walk(self._module):

@@ -9,7 +9,7 @@ _SEEN = (
     " `setdefault`, `pop`, `update`, `expandvars`, functions of the same file that read what their callers name, and"
     " such functions of other files where their first argument is a literal of the tree's own. In C, C++ and CUDA it is"
     " `getenv` and its relatives, with macros and functions of the same file around them. Comments and strings do not"
-    " count."
+    " count, and neither does a `pop` or `setdefault` whose value nobody takes."
 )
 """What is seen of the uses of the environment."""
 
@@ -30,9 +30,10 @@ _USES = (
     Rule(
         code="ENV002",
         name="unread-variable",
-        what="Reports a registered variable that nothing reads: no read of the environment, no accessor, and no string"
-        " that is its name, outside of its own registration. A registry with `captured` is read as a whole, and a class"
-        " of pydantic settings reads itself.",
+        what="Reports a registered variable with one of the tree's `prefixes` that nothing reads: no read of the"
+        " environment, no accessor, and no string that is its name, outside of its own registration. Another one may be"
+        " there for a library to read. A registry with `captured` is read as a whole, and a class of pydantic settings"
+        " reads itself.",
         why="Users set it and nothing happens. It also stays in every document and every test matrix.",
         bad='```python\nenvironment_variables = {\n    "APP_OLD_LOADER": lambda: os.getenv("APP_OLD_LOADER"),\n}'
         "\n```\n\n"
@@ -67,7 +68,8 @@ _USES = (
     Rule(
         code="ENV011",
         name="undocumented-variable",
-        what="Reports a registered variable that none of the `documents` names. The rule is off where there are none.",
+        what="Reports a registered variable with one of the tree's `prefixes` that none of the `documents` names. The"
+        " rule is off where there are none.",
         why="A variable that is not described is found by reading source, and used by accident.",
         bad='```python\n# app/envs.py\n"APP_PORT": lambda: int(os.getenv("APP_PORT", "80")),\n```\n\n'
         "```markdown\n<!-- docs/configuration.md -->\nAll settings are documented here.\n```",
@@ -98,9 +100,9 @@ _USES = (
     Rule(
         code="ENV014",
         name="dynamic-name",
-        what="Reports a use of a variable whose name is not known from the source, or in part only; then the message"
-        " has the pattern, as `APP_*`. Registries may do so, and tests may set what they like;"
-        " but a registry's own entry whose name is computed is reported too.",
+        what="Reports a use of a variable whose name is not known from its file, or in part only; then the message"
+        " has the pattern, as `APP_*`. A constant that is imported is not followed. Registries may do so, and tests may"
+        " set what they like; but a registry's own entry whose name is computed is reported too.",
         why="Nobody can tell which variables such a line reads, neither by searching nor with this gate.",
         bad='```python\ndef enabled(feature):\n    return os.getenv(f"APP_{feature.upper()}") == "1"\n```',
         good='```python\nFEATURES = {"fused": "APP_FUSED", "paged": "APP_PAGED"}\n\n\ndef enabled(feature):\n'

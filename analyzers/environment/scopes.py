@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from analyzers.environment.words import any_within
+from analyzers.python.words import any_within
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

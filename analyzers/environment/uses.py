@@ -20,10 +20,17 @@ class Use(NamedTuple):
     column: int
     symbol: str
     """Dotted name of the enclosing function or class; empty at module level."""
+    discarded: bool = False
+    """Nobody takes what it gives: `environ.pop(NAME, None)` is a statement of its own, as `del environ[NAME]` is."""
+
+    @property
+    def effect(self) -> str:
+        """The access, less a reading that nobody profits from."""
+        return self.access.removeprefix("read+") if self.discarded else self.access
 
     @property
     def reads(self) -> bool:
-        return self.access.startswith("read")
+        return self.effect.startswith("read")
 
     @property
     def is_dynamic(self) -> bool:

@@ -21,6 +21,8 @@ class Site(NamedTuple):
     access: Access
     node: ast.expr
     scope: Scope
+    discarded: bool = False
+    """A call that reads and changes, and whose value nobody takes."""
 
 
 class Wrappers:
@@ -99,7 +101,7 @@ class Wrappers:
             self._seen.add((call, site.key, site.access))
             arguments = self._arguments(call, scope, function, bound)
             for key in substituted(site.key, function, arguments):
-                yield Site(key, site.access, call, scope)
+                yield Site(key, site.access, call, scope, site.discarded)
 
     def _arguments(self, call: ast.Call, scope: Scope, function: Scope, bound: bool) -> dict[str, list[Key]]:
         """What a call gives for each parameter."""

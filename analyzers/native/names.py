@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import ast
-import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from analyzers.declarations.expressions import dotted
 from analyzers.native.operators import named_by_schema
+from analyzers.python.nodes import dotted, every_statement
+from analyzers.python.words import any_within, offsets
 
 CUSTOM = frozenset(("torch.library.custom_op", "torch.library.triton_op"))
 """Decorators that make an operator of a function."""
 _LIBRARIES = frozenset(("torch.library.Library", "torch.library._scoped_library"))
 _OF_TORCH = ("torch.ops", "torch.library")
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 class Lines:
     """The lines of a text that hold one of some words, so that nothing else need be looked at."""
 
     def __init__(self, text: str, words: Iterable[str]) -> None:
-        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
         self._numbers: list[int] = []
         number, counted = 1, 0
-        for match in pattern.finditer(text):
-            number += text.count("\n", counted, match.start())
-            counted = match.start()
+        for offset in offsets(text, words):
+            number += text.count("\n", counted, offset)
+            counted = offset
             self._numbers.append(number)
 
     def touch(self, statement: ast.stmt) -> bool:
         """Whether one of them is the statement's, or one of its decorators'."""
         first = min((node.lineno for node in getattr(statement, "decorator_list", ())), default=statement.lineno)
-        index = bisect_left(self._numbers, first)
-        return index < len(self._numbers) and self._numbers[index] <= (statement.end_lineno or first)
+        return any_within(self._numbers, first, statement.end_lineno or first)
 
 
 class Names:
@@ -50,7 +46,7 @@ class Names:
         self._full: dict[str, str] = {}
         self._libraries: dict[str, str] = {}
         self._operators: dict[str, str] = {}
-        statements = [*_statements(module)]
+        statements = [*every_statement(module)]
         for statement in statements:
             self._import(statement)
         imported = {name for name, full in self._full.items() if full.startswith(_OF_TORCH)}
@@ -123,16 +119,6 @@ class Names:
     def _namespace(self, call: ast.Call) -> str | None:
         texts = literal_strings(call)
         return texts[0] if texts and self.of(call.func) in _LIBRARIES else None
-
-
-def _statements(module: ast.Module) -> Iterator[ast.stmt]:
-    """Every statement, also inside functions and classes."""
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        waiting += (child for block in _BLOCKS for child in getattr(node, block, ()))
 
 
 def literal_strings(call: ast.Call) -> list[str]:

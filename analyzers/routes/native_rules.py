@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from string import Formatter
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from analyzers.declarations.values import Place
 from analyzers.finding import Finding
 from analyzers.native.facts import CallSite, Definition, Implementation, NativeFacts
 from analyzers.native.operators import base_name
+from analyzers.nearest import nearest
 from analyzers.routes.tables import Route, TableReading
 
 
@@ -122,8 +122,8 @@ def _namespace(operator: str) -> str:
 
 
 def _near(operator: str, operators: Operators) -> str:
-    near = get_close_matches(operator, sorted(operators.definitions), n=1)
-    return f"Did you mean `{near[0]}`?" if near else ""
+    near = nearest(operator, operators.definitions)
+    return f"Did you mean `{near}`?" if near else ""
 
 
 def _finding(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from analyzers.declarations.policy import Symbol, TableShape
 from analyzers.policy import Glob, Table
 
-Symbol = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)+$")]
-"""A dotted name: that of a module and of what it binds."""
 Choice = bool | int | str | tuple[int, ...]
 """A value on an axis of the matrix; a list stands for several things at once, such as the rows of each request."""
 Test = Literal["one-of", "multiple-of", "at-least", "at-most", "supports", "required"]
@@ -36,18 +35,11 @@ class Condition(Table):
         return None if self.test == "required" else self.axis or self.field
 
 
-class RouteTable(Table):
+class RouteTable(TableShape):
     """One table of routes."""
 
     name: str = Field(min_length=1)
     symbol: Symbol
-    shape: Literal["records", "rows", "mapping"] = "records"
-    record: Symbol | None = None
-    """Of `rows`: the class that the builder makes of each row."""
-    keys: tuple[str, ...] = ()
-    """Of a mapping: what its keys say, whether they are nested or are the parts of one tuple."""
-    columns: tuple[str, ...] = ()
-    """Of a mapping: what the parts of its values say."""
     stage: str | None = None
     fallback: str | None = None
     observer: str | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from analyzers.declarations.tables import check_shape
 from analyzers.globs import matcher
 from analyzers.native.extractor import SUFFIXES
+from analyzers.nearest import nearest
 from analyzers.routes.native_rules import fields_in
 from analyzers.routes.plan import LARGEST, size
 from analyzers.routes.policy import RoutesPolicy, RouteTable
@@ -58,23 +59,15 @@ def check_fields(index: int, reading: TableReading) -> list[PolicyProblem]:
         for field in fields_in(template)
     ]
     return [
-        PolicyProblem(
-            ("routes", "tables", index, *key), f"the routes have no field {name!r}", _near(name, sorted(known))
-        )
+        PolicyProblem(("routes", "tables", index, *key), f"the routes have no field {name!r}", nearest(name, known))
         for key, name in named
         if name not in known
     ]
 
 
 def _table(table: RouteTable) -> Iterator[PolicyProblem]:
-    if (table.record is not None) != (table.shape == "rows"):
-        message = 'goes with `shape = "rows"`' if table.record else 'is required by `shape = "rows"`'
-        yield PolicyProblem(("record",), message)
-    if bool(table.keys) != (table.shape == "mapping"):
-        message = 'go with `shape = "mapping"`' if table.keys else 'are required by `shape = "mapping"`'
-        yield PolicyProblem(("keys",), message)
-    if table.columns and table.shape != "mapping":
-        yield PolicyProblem(("columns",), 'go with `shape = "mapping"`')
+    for key, message in check_shape(table):
+        yield PolicyProblem((key,), message)
     for index, template in enumerate(table.operators):
         try:
             whole = "::" in template and all(fields_in(template))
@@ -90,15 +83,11 @@ def _matrix(table: RouteTable) -> Iterator[PolicyProblem]:
     axes = list(dict.fromkeys(condition.asks for condition in table.conditions if condition.asks is not None))
     for axis, values in table.matrix.items():
         if axis not in axes:
-            yield PolicyProblem(("matrix", axis), "no condition asks for this axis", _near(axis, axes))
+            yield PolicyProblem(("matrix", axis), "no condition asks for this axis", nearest(axis, axes))
         elif not values:
             yield PolicyProblem(("matrix", axis), "has no values")
     if table.matrix and size(table.matrix) > LARGEST:
         yield PolicyProblem(("matrix",), f"has {size(table.matrix):,} cells; at most {LARGEST:,} are planned")
     if table.format is not None and table.format not in table.matrix:
         message = f"the matrix has no axis {table.format!r}"
-        yield PolicyProblem(("format",), message, _near(table.format, list(table.matrix)))
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    return next(iter(get_close_matches(name, known, n=1)), "")
+        yield PolicyProblem(("format",), message, nearest(table.format, table.matrix))

@@ -12,7 +12,7 @@ from analyzers.routes.plan import Outcome, plan
 from analyzers.routes.tables import TableReading
 
 _VERSION = 1
-_EVIDENCE = "static plan"
+_KIND = "static-plan"
 _PARTS = re.compile(r" (?=[^\s=]+=)")
 """What is between the `axis=value` pairs of a cell's name; a value may hold blanks."""
 Plans = Mapping[str, Mapping[str, Outcome]]
@@ -72,15 +72,15 @@ def render(plans: Plans) -> str:
     for table, cells in plans.items():
         rows = [f"      {_json(cell)}: {_json(_stored(outcome))}" for cell, outcome in cells.items()]
         lines.append(f"    {_json(table)}: {{\n" + ",\n".join(rows) + "\n    }")
-    head = f'{{\n  "version": {_VERSION},\n  "evidence": {_json(_EVIDENCE)},\n  "tables": {{\n'
+    head = f'{{\n  "kind": {_json(_KIND)},\n  "version": {_VERSION},\n  "tables": {{\n'
     return head + ",\n".join(lines) + "\n  }\n}\n"
 
 
 def parse(text: str, name: str) -> Plans:
     """Read a snapshot. Raises UserError, which calls it by the given name."""
     stored = _load(text, name)
-    if not isinstance(stored, dict) or stored.get("version") != _VERSION or stored.get("evidence") != _EVIDENCE:
-        raise UserError(f"{name}: no snapshot of a {_EVIDENCE} in version {_VERSION}; write it anew with --output")
+    if not isinstance(stored, dict) or stored.get("kind") != _KIND or stored.get("version") != _VERSION:
+        raise UserError(f"{name}: no snapshot of a static plan in version {_VERSION}; write it anew with --output")
     try:
         return {
             table: {

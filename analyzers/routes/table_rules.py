@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from analyzers.declarations.reader import FieldProblem, UnreadableError
 from analyzers.declarations.values import Place, names_in, plain
 from analyzers.finding import Finding
 from analyzers.native.facts import RouteUse
+from analyzers.nearest import nearest
 from analyzers.routes.admission import covers, serves, takes_everything
 from analyzers.routes.tables import Route, TableReading
-
-_FIELD_MESSAGES = {
-    "unknown": "`{record}` declares no field `{field}`",
-    "missing": "the field `{field}` of `{record}` is missing",
-    "doubled": "the field `{field}` of `{record}` is given twice",
-}
 
 
 class UsedRoute(NamedTuple):
@@ -43,15 +37,7 @@ def unreadable(error: UnreadableError) -> Finding:
 
 def wrong_field(problem: FieldProblem) -> Finding:
     """RTE002."""
-    record = problem.class_name.rpartition(".")[2]
-    near = _near(problem.field, problem.known) if problem.kind == "unknown" else ""
-    return _finding(
-        "RTE002",
-        problem.place,
-        f"{record}: {problem.kind} {problem.field}",
-        _FIELD_MESSAGES[problem.kind].format(record=record, field=problem.field),
-        near or f"It has {', '.join(problem.known)}.",
-    )
+    return _finding("RTE002", problem.place, problem.subject, problem.message, problem.hint)
 
 
 def check_table(reading: TableReading, uses: Sequence[UsedRoute]) -> Iterator[Finding]:
@@ -203,6 +189,6 @@ def _finding(rule: str, place: Place, subject: str, message: str, hint: str) -> 
     return Finding(rule, place.path, place.line, place.column, "", subject, message, hint)
 
 
-def _near(name: str, known: Sequence[str] | frozenset[str] | set[str]) -> str:
-    near = get_close_matches(name, sorted(known), n=1)
-    return f"Did you mean `{near[0]}`?" if near else ""
+def _near(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f"Did you mean `{near}`?" if near else ""

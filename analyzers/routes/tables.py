@@ -1,13 +1,14 @@
-"""From declared tables, in whatever shape they are written, to routes."""
+"""From declared tables to routes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzers.declarations.reader import Expression, Reader, UnreadableError
-from analyzers.declarations.values import Place, Record, Value, field_values, names_in, plain, text_of
+from analyzers.declarations.reader import Reader, UnreadableError
+from analyzers.declarations.tables import TableRow, read_rows
+from analyzers.declarations.values import Place, Value, names_in, plain, text_of
 from analyzers.routes.policy import RouteTable
 
 
@@ -66,10 +67,9 @@ def read_table(reader: Reader, policy: RouteTable) -> TableReading:
         MissingError: a symbol of the settings is not there.
     """
     reading = TableReading(policy)
-    read = {"records": _records, "rows": _rows, "mapping": _mapping}[policy.shape]
     try:
-        for route in read(reading, reader.expression(policy.symbol)):
-            reading.routes.append(route)
+        for row in read_rows(policy, reader.expression(policy.symbol), reading.errors):
+            reading.routes.append(_route(policy, row))
     except UnreadableError as error:
         reading.errors.append(error)
     for name, symbol in policy.vocabularies.items():
@@ -86,90 +86,10 @@ def read_table(reader: Reader, policy: RouteTable) -> TableReading:
     return reading
 
 
-def _records(reading: TableReading, table: Expression) -> Iterator[Route]:
-    """A sequence of records, whether they stand in it or are named by symbols; or a mapping to records."""
-    for entry in (value for _, value in table.pairs()) if table.is_mapping else table.items():
-        try:
-            item = entry.followed()
-            record = item.value()
-            if not isinstance(record, Record):
-                raise item.error("is no record of a declared class")
-            yield _route(reading, dict(record.fields), item.place, item.symbol)
-        except UnreadableError as error:
-            reading.errors.append(error)
-
-
-def _rows(reading: TableReading, table: Expression) -> Iterator[Route]:
-    """Rows `(names, stage, options)`, alone or as the only argument of their builder, which is not run."""
-    assert reading.policy.record is not None
-    table.reader.fields(reading.policy.record)
-    for entry in (table.argument() or table).followed().items():
-        try:
-            yield from _row(reading, entry.followed())
-        except UnreadableError as error:
-            reading.errors.append(error)
-
-
-def _row(reading: TableReading, row: Expression) -> Iterator[Route]:
-    parts = list(row.items())
-    if len(parts) != 3:
-        raise row.error("is no row of names, stage and options")
-    names, stage, options = parts
-    told = names.value()
-    separate = told.split() if isinstance(told, str) else [*names_in(told)]
-    if not separate:
-        raise names.error("names no route")
-    named = [(text_of(key.value()), value) for key, value in options.followed().pairs()]
-    assert reading.policy.record is not None
-    for name in separate:
-        given = [names.constant(name), stage]
-        record = row.reader.construct(reading.policy.record, row.place, given, named)
-        yield _route(reading, dict(record.fields), row.place, "")
-
-
-def _mapping(reading: TableReading, table: Expression) -> Iterator[Route]:
-    """A mapping, nested or keyed by tuples, down to rows of columns or to records."""
-    for keys, entry in _flat(reading, table, len(reading.policy.keys)):
-        try:
-            item = entry.followed()
-            fields = dict(zip(reading.policy.keys, keys, strict=True))
-            yield _route(reading, {**fields, **_columns(reading.policy, item)}, item.place, item.symbol)
-        except UnreadableError as error:
-            reading.errors.append(error)
-
-
-def _flat(reading: TableReading, table: Expression, depth: int) -> Iterator[tuple[tuple[Value, ...], Expression]]:
-    """What a mapping of so many keys holds: its keys, outermost first, and the expression."""
-    for key, entry in table.pairs():
-        try:
-            told = key.value()
-            parts = told if isinstance(told, tuple) else (told,)
-            if len(parts) > depth:
-                raise key.error(f"has {len(parts)} parts where the settings name {depth} keys")
-            if len(parts) == depth:
-                yield parts, entry
-            else:
-                inner = _flat(reading, entry.followed(), depth - len(parts))
-                yield from ((parts + keys, found) for keys, found in inner)
-        except UnreadableError as error:
-            reading.errors.append(error)
-
-
-def _columns(policy: RouteTable, entry: Expression) -> Mapping[str, Value]:
-    value = entry.value()
-    if isinstance(value, Record):
-        return field_values(value)
-    parts = value if isinstance(value, tuple) else (value,)
-    if len(parts) != len(policy.columns):
-        raise entry.error(f"has {len(parts)} parts where the settings name {len(policy.columns)} columns")
-    return dict(zip(policy.columns, parts, strict=True))
-
-
-def _route(reading: TableReading, fields: Mapping[str, Value], place: Place, symbol: str) -> Route:
-    policy = reading.policy
+def _route(policy: RouteTable, row: TableRow) -> Route:
     if policy.shape == "mapping":
-        name = "/".join(text_of(fields[key]) for key in policy.keys)
+        name = "/".join(text_of(row.fields[key]) for key in policy.keys)
     else:
-        name = text_of(next(iter(fields.values()), ""))
-    observer = policy.observer is not None and plain(fields.get(policy.observer)) is True
-    return Route(name, fields, place, symbol, observer)
+        name = text_of(next(iter(row.fields.values()), ""))
+    observer = policy.observer is not None and plain(row.fields.get(policy.observer)) is True
+    return Route(name, row.fields, row.place, row.symbol, observer)

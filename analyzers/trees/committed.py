@@ -15,6 +15,7 @@ from analyzers.trees.tree import Tree, lies_below, symlink_problem
 _REGULAR = "100"
 _SYMLINK = "120000"
 _SUBMODULE = "160000"
+_ABSENT = Problem("SRC001", 0, 0, "there is no such file")
 
 
 class _Blob(NamedTuple):
@@ -87,7 +88,7 @@ class CommittedTree(Tree):
         wanted = list(paths)
         blobs = read_blobs(self.root, [self._oids[path] for path in wanted if path in self._oids])
         for path in wanted:
-            yield path, next(blobs) if path in self._oids else self._broken[path]
+            yield path, next(blobs) if path in self._oids else self._broken.get(path, _ABSENT)
 
 
 def _entries(root: Path, *listing: str) -> dict[str, _Blob]:

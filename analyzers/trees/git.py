@@ -133,17 +133,35 @@ def commit_of(root: Path, revision: str) -> str:
         raise TreeError(f"{revision!r} is no revision of the repository at {root}; in CI, fetch it first") from None
 
 
-def merge_base(root: Path, revision: str) -> str:
-    """The commit where the history of HEAD left that of `revision`.
+def merge_base(root: Path, revision: str, head: str = "HEAD") -> str:
+    """The commit where the history of `head` left that of `revision`.
 
     Raises:
         TreeError: there is no such revision, or the two have nothing in common.
     """
     commit = commit_of(root, revision)
     try:
-        return run_git(root, "merge-base", "HEAD", commit).decode().strip()
+        return run_git(root, "merge-base", commit_of(root, head), commit).decode().strip()
     except TreeError:
-        raise TreeError(f"HEAD and {revision} have no common ancestor; in CI, fetch the whole history") from None
+        raise TreeError(f"{head} and {revision} have no common ancestor; in CI, fetch the whole history") from None
+
+
+def renamed_files(root: Path, commit: str, *, ref: str | None = None, staged: bool = False) -> dict[str, str]:
+    """The files below `root` that git sees as renamed since a commit, old path -> new.
+
+    It looks at the work tree, of which it knows only the files that it tracks, at the index if `staged`, or at `ref`.
+    """
+    options = ["--relative", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff", "-z"]
+    revisions = [commit] if ref is None else [commit, commit_of(root, ref)]
+    fields = split_paths(run_git(root, "diff", *options, *(["--cached"] if staged else []), *revisions))
+    return dict(zip(fields[1::3], fields[2::3], strict=True))
+
+
+def changed_files(root: Path, commit: str) -> list[str]:
+    """The files below `root` that are not in the work tree as they are in a commit; untracked ones are among them."""
+    differing = run_git(root, "diff", "--relative", "--no-renames", "--name-only", "--no-ext-diff", "-z", commit)
+    untracked = run_git(root, "ls-files", "-z", "--others", "--exclude-standard")
+    return sorted({*split_paths(differing), *split_paths(untracked)})
 
 
 def file_at(root: Path, revision: str, path: str) -> bytes | None:
@@ -152,3 +170,11 @@ def file_at(root: Path, revision: str, path: str) -> bytes | None:
     if not run_git(root, "ls-tree", "-z", commit, "--", path):
         return None
     return run_git(root, "show", f"{commit}:./{path}")
+
+
+def user_name(root: Path) -> str:
+    """Who would commit in the repository at `root`; empty where git does not know."""
+    try:
+        return run_git(root, "config", "user.name").decode("utf-8", "replace").strip()
+    except TreeError:
+        return ""

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from analyzers.cache import Fact, FactCache
 from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
-from analyzers.source import Source
+from analyzers.python.syntax import check_syntax
+from analyzers.source import Problem, Source
 from analyzers.trees.tree import blob_digest
 from analyzers.trees.working import WorkingTree
 
@@ -69,6 +71,43 @@ def test_a_problem_is_reported_on_every_run(tmp_path: Path) -> None:
     cache = FactCache(tmp_path / "cache" / "facts.sqlite")
 
     assert facts_of(tmp_path, cache, ".py").problems == facts_of(tmp_path, cache, ".py").problems != {}
+
+
+def test_a_file_is_checked_once_in_a_run_and_its_problem_counts_for_what_is_gathered_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text("def broken(:\n")
+    (tmp_path / "latin.py").write_bytes(b"# coding: latin-1\nx = '\xe9' +\n")
+    checked: list[str] = []
+
+    def check(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
+        checked.extend(sources)
+        return check_syntax(sources)
+
+    monkeypatch.setattr("analyzers.python.syntax.check_syntax", check)
+    cache = FactCache(tmp_path / "cache" / "facts.sqlite")
+    base = facts_of(tmp_path, cache, ".py")
+    first = [*checked]
+
+    base.gather([Need(Length("length@2"), ["broken.py", "latin.py"])])
+
+    assert checked == first
+    assert {*checked} == {"broken.py", "latin.py"}
+    later = FactBase(WorkingTree(tmp_path), cache)
+    later.gather([Need(Length("length@2"), ["broken.py", "latin.py"])])
+    assert later.problems == base.problems != {}
+
+
+def test_a_file_of_which_facts_are_stored_is_not_checked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    cache = FactCache(tmp_path / "cache" / "facts.sqlite")
+    facts_of(tmp_path, cache, ".py")
+    monkeypatch.setattr("analyzers.python.syntax.check_syntax", None)
+    base = FactBase(WorkingTree(tmp_path), cache)
+
+    base.gather([Need(Length(), ["a.py"]), Need(Length("length@2"), ["a.py"])])
+
+    assert base.of(Length("length@2")) == {"a.py": [6]}
 
 
 def test_many_files_are_read_in_parallel_with_the_same_result(tmp_path: Path) -> None:

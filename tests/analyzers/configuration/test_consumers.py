@@ -161,3 +161,29 @@ def test_command_line_options_are_found(configure: Configure) -> None:
         "seed": [5],
         "model": [6],
     }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import app.config\ndef f(it: app.config.Root):\n    return it.seed\n",
+        "import app.config as c\ndef f(it: c.Root):\n    return it.seed\n",
+        "from app import config as c\ndef f(it: c.Root):\n    return it.seed\n",
+        "from app.config import *\ndef f(it: Root):\n    return it.seed\n",
+        "from .config import Root as R\ndef f(it: R):\n    return it.seed\n",
+        "from app.facade import Root\ndef f(it: Root):\n    return it.seed\n",
+        "import app.facade\ndef f(it: app.facade.Root):\n    return it.seed\n",
+        "import app.outer\ndef f(it: app.outer.app.facade.Root):\n    return it.seed\n",
+        "if True:\n    import app.facade as g\n\ndef f(it: g.Root):\n    return it.seed\n",
+    ],
+)
+def test_every_way_to_import_a_class_makes_a_reader(configure: Configure, code: str) -> None:
+    """Each in a file that says no other word of configuration."""
+    files = {
+        "app/__init__.py": "",
+        "app/config.py": CONFIG,
+        "app/facade.py": "from app.config import Root\n",
+        "app/outer.py": "import app.facade\n",
+        "app/use.py": code,
+    }
+    assert "app/use.py" in configure(files, packages=("app.config",)).reads

@@ -103,6 +103,24 @@ def test_mentions_know_their_context() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("statement", "effect"),
+    [
+        ("os.environ.pop('X_A', None)", "delete"),
+        ("os.environ.setdefault('X_A', '1')", "write"),
+        ("old = os.environ.pop('X_A', None)", "read+delete"),
+        ("print(os.environ.setdefault('X_A', '1'))", "read+write"),
+        ("os.environ['X_A']", "read"),
+        ("os.environ['X_A'] += '1'", "read+write"),
+        ("def drop(name):\n    os.environ.pop(name)\nx = drop('X_A')", "delete"),
+        ("def drop(name):\n    return os.environ.pop(name)\ndrop('X_A')", "read+delete"),
+    ],
+)
+def test_what_nobody_takes_is_not_read(statement: str, effect: str) -> None:
+    uses = read(f"import os\n{statement}\n").uses
+    assert {use.name: (use.effect, use.reads) for use in uses} == {"X_A": (effect, effect.startswith("read"))}
+
+
 def test_a_wrapper_is_known_to_other_files() -> None:
     assert read("import os\ndef get(name, default=None):\n    return os.getenv(name, default)\n").wrappers == ["get"]
     assert read("import os\ndef get(default, name):\n    return os.getenv(name, default)\n").wrappers == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from analyzers.declarations.modules import DeclaredModule
-from analyzers.declarations.outline import outline_of
+from analyzers.declarations.outline_reader import outline_of
 from analyzers.declarations.reader import Reader
 from analyzers.finding import Finding
 from analyzers.routes.tables import TableReading

@@ -10,7 +10,7 @@ import pytest
 from route_trees import ReadTable
 
 from analyzers.declarations.modules import DeclaredModule
-from analyzers.declarations.outline import outline_of
+from analyzers.declarations.outline_reader import outline_of
 from analyzers.declarations.reader import Reader
 from analyzers.errors import UserError
 from analyzers.routes.plan import Outcome, candidates, cell_name, cells, outcome, plan
@@ -99,13 +99,15 @@ def test_the_plan_of_this_runtime_is_what_its_selector_does(attention: TableRead
     assert planned == [(cell_name(cell), selected(dict(cell))) for cell in cells(attention.policy.matrix)]
 
 
-def test_the_plan_would_differ_if_a_route_were_built(attention: TableReading) -> None:
+def test_the_plan_would_differ_if_a_route_were_not_built(attention: TableReading) -> None:
     cell = {"stage": "decode", "platform": "sm70", "dtype": "float16", "codec": "fp16", "head_dim": 64}
     route = next(iter(candidates(attention, cell)))
-    built = route._replace(fields={**route.fields, "implemented": True})
-    other = TableReading(attention.policy, [built, *attention.routes[1:]])
+    planned = route._replace(fields={**route.fields, "implemented": False})
+    other = TableReading(attention.policy, [planned, *attention.routes[1:]])
+    call = {**cell, "gqa_ratio": 2, "block_size": 16}
 
-    assert outcome(other, {**cell, "gqa_ratio": 2, "block_size": 16}).route == route.name
+    assert outcome(attention, call).route == route.name
+    assert (route.name, "implemented") in outcome(other, call).refused
 
 
 ROUTES = """from typing import NamedTuple
@@ -139,7 +141,7 @@ def test_a_snapshot_is_the_plan_again(plans: dict[str, dict[str, Outcome]]) -> N
     text = render(plans)
 
     assert parse(text, "f") == plans
-    assert json.loads(text)["evidence"] == "static plan"
+    assert json.loads(text)["kind"] == "static-plan"
     assert len(text.splitlines()) == 6 + 8
 
 
@@ -168,7 +170,7 @@ def test_cells_that_come_and_go_are_changes(plans: dict[str, dict[str, Outcome]]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"version": 1}', '{"version": 2, "evidence": "static plan", "tables": {}}', "[" * 99_999]
+    "text", ["", "[]", "{}", '{"version": 1}', '{"version": 2, "kind": "static-plan", "tables": {}}', "[" * 99_999]
 )
 def test_what_is_no_snapshot_is_one_clear_error(text: str) -> None:
     with pytest.raises(UserError, match=r"^plan\.json: "):
@@ -178,7 +180,7 @@ def test_what_is_no_snapshot_is_one_clear_error(text: str) -> None:
 @pytest.mark.parametrize("tables", ["[]", '{"t": []}', '{"t": {"c": 1}}', '{"t": {"c": {"route": "a", "refused": 1}}}'])
 def test_what_is_no_table_of_a_snapshot_is_one_clear_error(tables: str) -> None:
     with pytest.raises(UserError, match=r"^plan\.json: "):
-        parse(f'{{"version": 1, "evidence": "static plan", "tables": {tables}}}', "plan.json")
+        parse(f'{{"version": 1, "kind": "static-plan", "tables": {tables}}}', "plan.json")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,15 @@ from runtime.config.fields import FieldSpec, collect, setting
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 DTYPE_SYNONYMS = {"fp32": "float32", "float": "float32", "fp16": "float16", "half": "float16", "bf16": "bfloat16"}
-CODECS = ("auto", "fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2")
-CODEC_SYNONYMS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "fp8": "fp8_e4m3"}
+CODECS = ("auto", "fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head")
+CODEC_SYNONYMS = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "fp8": "fp8_e4m3",
+    "int8": "int8_per_token_head",
+}
+WEIGHT_CHOICES = ("auto", "packed", "dequantized")
 KERNEL_CHOICES = ("auto", "reference")
 
 
@@ -32,6 +39,11 @@ class ModelConfig:
         help="floating-point format of the residual stream; auto is what the model declares, else model.dtype",
         choices=DTYPES,
         synonyms=DTYPE_SYNONYMS,
+    )
+    weights: str = setting(
+        "auto",
+        help="quantised matrices: packed as the checkpoint has them, or dequantized once into model.dtype",
+        choices=WEIGHT_CHOICES,
     )
     max_model_len: int | None = setting(
         None, help="longest prompt plus answer, in tokens; unset for what the model was trained for", above=0
@@ -55,8 +67,8 @@ class CacheConfig:
         None, help="memory of the cache; unset to size it by what the platform has left", above=0, unit="bytes"
     )
     prefix_caching: bool = setting(True, help="keep the blocks of finished prompts for requests that begin alike")
-    k_scale: float = setting(1.0, help="stored keys are divided by this, in a quantised codec", above=0)
-    v_scale: float = setting(1.0, help="stored values are divided by this, in a quantised codec", above=0)
+    k_scale: float = setting(1.0, help="stored keys are divided by this, in an FP8 codec", above=0)
+    v_scale: float = setting(1.0, help="stored values are divided by this, in an FP8 codec", above=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +85,13 @@ class AttentionConfig:
 class KernelsConfig:
     """Which implementations the remaining operators may use."""
 
-    linear: str = setting("auto", help="route of matrix products with weights", choices=KERNEL_CHOICES)
+    linear: str = setting("auto", help="force one declared provider of products with weights by its name")
     moe: str = setting("auto", help="route of mixture-of-experts layers", choices=KERNEL_CHOICES)
     gdn: str = setting("auto", help="route of gated delta net layers", choices=KERNEL_CHOICES)
     native: str = setting("auto", help="whether compiled CUDA operators may run", choices=("auto", "off"))
+    binary: str = setting(
+        "", help="folder of prebuilt CUDA operators, by `v100 kernels build`; empty compiles them when they are needed"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

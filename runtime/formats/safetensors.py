@@ -6,7 +6,9 @@ Source: https://huggingface.co/docs/safetensors and the index that `transformers
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -22,6 +24,9 @@ INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 
 _FLOATS = ("F64", "F32", "F16", "BF16")
+_WIDTH = re.compile(r"\d+")
+"""The bits of an element in the name of its dtype, as in F8_E4M3; BOOL has none, and takes a byte."""
+
 _DOWNLOAD_AGAIN = "Download the checkpoint again"
 
 
@@ -92,6 +97,25 @@ class SafetensorsCheckpoint:
         """The shape of a tensor, without reading it."""
         _, shard = self._shard(name)
         return tuple(shard.get_slice(name).get_shape())
+
+    def nbytes(self, name: str) -> int:
+        """Bytes of a tensor in its file, without reading it."""
+        _, shard = self._shard(name)
+        stored = shard.get_slice(name)
+        width = _WIDTH.search(stored.get_dtype())
+        return math.prod(stored.get_shape()) * (int(width[0]) if width else 8) // 8
+
+    def read(self, name: str) -> Tensor:
+        """A copy of a tensor as it is stored, which the file need not outlive.
+
+        Raises:
+            CheckpointError: no such tensor, or one of a dtype that torch does not have.
+        """
+        path, shard = self._shard(name)
+        try:
+            return shard.get_tensor(name).clone()
+        except (SafetensorError, AttributeError) as error:
+            _refuse(path, name, str(error), "Use a checkpoint of another format")
 
     def read_into(self, name: str, out: Tensor) -> None:
         """Copy a tensor into `out` (same shape, any float dtype and device), converting on the way.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -13,11 +13,17 @@ from torch import Tensor
 from runtime.errors import CheckpointError
 from runtime.formats.gguf import GGUFFile, dequantize_into
 from runtime.formats.safetensors import SafetensorsCheckpoint
+from runtime.formats.weights.gguf_blocks import block_format, matrix_of_blocks
+from runtime.formats.weights.layout import CheckpointLayout, check_admission
+from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.config import DecoderConfig
 from runtime.models.fields import Fields
 from runtime.models.gguf_config import ROPE_DIVISORS, with_tensor_facts
+from runtime.models.quantization import read_quantization
 from runtime.models.registry import Adapter, adapter_for
 from runtime.models.weights import Slot
+
+Shapes = tuple[tuple[int, ...], ...]
 
 
 class Checkpoint(Protocol):
@@ -37,17 +43,23 @@ class Checkpoint(Protocol):
     names: Collection[str]
     text_source: GGUFFile | Path
 
-    def name(self, slot: Slot) -> str:
-        """What the checkpoint calls the tensor of a slot."""
-
     def may_ignore(self, name: str) -> bool:
         """Whether a tensor that no slot asks for changes nothing."""
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, outermost dimension first."""
 
-    def read(self, slot: Slot) -> None:
-        """Read a slot's tensor into its place, converted to this repository's conventions."""
+    def stored(self, slot: Slot) -> Mapping[str, Shapes]:
+        """The tensors that a slot is read from, and the shapes that each may have."""
+
+    def packed_nbytes(self, slot: Slot) -> int | None:
+        """Bytes of a slot's matrix in the files where it is quantised; None where it is not."""
+
+    def packed(self, slot: Slot) -> PackedMatrix:
+        """A slot's quantised matrix, converted to this repository's conventions, on the CPU."""
+
+    def read(self, slot: Slot, target: Tensor) -> None:
+        """Read a slot's tensor into a contiguous place of its shape, converted to this repository's conventions."""
 
 
 class GGUFCheckpoint:
@@ -64,28 +76,46 @@ class GGUFCheckpoint:
         config = self.adapter.from_gguf(Fields(metadata, place, f"{architecture}."))
         self.config = with_tensor_facts(config, self.names, self._rope_divisors(config.head_dim))
 
-    def name(self, slot: Slot) -> str:
-        return f"{self.adapter.gguf_names[slot.role].format(layer=slot.layer)}.{slot.kind}"
-
     def may_ignore(self, name: str) -> bool:
         return name == ROPE_DIVISORS
 
     def shape(self, name: str) -> tuple[int, ...]:
         return self._file.tensors[name].shape
 
-    def read(self, slot: Slot) -> None:
-        tensor = self._file.tensors[self.name(slot)]
-        if self.adapter.gguf_rows_in_pairs and slot.role in ("layer.q", "layer.k"):
-            stored = torch.empty_like(slot.target)
-            dequantize_into(tensor, stored)
-            slot.target.copy_(rows_in_halves(stored, self.config.head_dim))
+    def stored(self, slot: Slot) -> Mapping[str, Shapes]:
+        return {self._name(slot): (slot.shape,)}
+
+    def packed_nbytes(self, slot: Slot) -> int | None:
+        tensor = self._file.tensors[self._name(slot)]
+        quantised = slot.kind in ("matrix", "table") and block_format(tensor.type) is not None
+        return tensor.nbytes if quantised else None
+
+    def packed(self, slot: Slot) -> PackedMatrix:
+        matrix = matrix_of_blocks(self._file.tensors[self._name(slot)])
+        if not self._in_pairs(slot):
+            return matrix
+        blocks = rows_in_halves(matrix.parts["blocks"], self.config.head_dim)
+        return PackedMatrix(matrix.spec, matrix.shape, matrix.group_size, {"blocks": blocks})
+
+    def read(self, slot: Slot, target: Tensor) -> None:
+        tensor = self._file.tensors[self._name(slot)]
+        if self._in_pairs(slot):
+            rows = torch.empty_like(target)
+            dequantize_into(tensor, rows)
+            target.copy_(rows_in_halves(rows, self.config.head_dim))
         else:
-            dequantize_into(tensor, slot.target)
+            dequantize_into(tensor, target)
+
+    def _name(self, slot: Slot) -> str:
+        return self.adapter.gguf_names[slot.role].format(layer=slot.layer) + slot.suffix
+
+    def _in_pairs(self, slot: Slot) -> bool:
+        return self.adapter.gguf_rows_in_pairs and slot.role in ("layer.q", "layer.k")
 
     def _rope_divisors(self, head_dim: int) -> tuple[float, ...]:
         if ROPE_DIVISORS not in self.names:
             return ()
-        _check_shape(self.path, ROPE_DIVISORS, self.shape(ROPE_DIVISORS), (head_dim // 2,))
+        _check_shape(self.path, ROPE_DIVISORS, self.shape(ROPE_DIVISORS), ((head_dim // 2,),))
         divisors = torch.empty(head_dim // 2)
         dequantize_into(self._file.tensors[ROPE_DIVISORS], divisors)
         return tuple(divisors.tolist())
@@ -102,22 +132,69 @@ class HFCheckpoint:
         fields = Fields(self._files.config, f"{path / 'config.json'}")
         self.adapter = adapter_for(fields.text("model_type"), f"{fields.place}: model_type")
         self.config = self.adapter.from_hf(fields)
-
-    def name(self, slot: Slot) -> str:
-        return f"{self.adapter.hf_names[slot.role].format(layer=slot.layer)}.{slot.kind}"
+        self._quantization = read_quantization(path, fields)
 
     def may_ignore(self, name: str) -> bool:
-        """Tied models may repeat the embedding as head; old ones stored the rotary frequencies too."""
-        head = f"{self.adapter.hf_names['head']}.weight"
-        return name.endswith(".rotary_emb.inv_freq") or (self.config.tied_embeddings and name == head)
+        """Tied models may repeat the embedding as head; old ones stored the rotary frequencies too.
+
+        GPTQ's tools give every quantised matrix a bias, which is zero where the model has none.
+        """
+        module, _, kind = name.rpartition(".")
+        if name.endswith(".rotary_emb.inv_freq") or (
+            self.config.tied_embeddings and name == f"{self.adapter.hf_names['head']}.weight"
+        ):
+            return True
+        if self._quantization is None:
+            return False
+        is_zero_bias = kind == "bias" and self._quantization.layout(module) and not self._files.read(name).any()
+        return bool(is_zero_bias) or self._quantization.may_ignore(name)
 
     def shape(self, name: str) -> tuple[int, ...]:
         return self._files.shape(name)
 
-    def read(self, slot: Slot) -> None:
-        self._files.read_into(self.name(slot), slot.target)
-        if self.adapter.hf_norms_less_one and slot.role.endswith("norm"):
-            slot.target.add_(1.0)
+    def stored(self, slot: Slot) -> Mapping[str, Shapes]:
+        module, layout = self._module(slot), self._layout(slot)
+        if layout is None:
+            return {module + slot.suffix: (slot.shape,)}
+        n, k = slot.shape
+        check_admission(layout, n, k, self._place(slot))
+        return {
+            module + name: tensor.shapes
+            for name, tensor in layout.stored(n, k).items()
+            if not tensor.optional or module + name in self.names
+        }
+
+    def packed_nbytes(self, slot: Slot) -> int | None:
+        if self._layout(slot) is None:
+            return None
+        return sum(self._files.nbytes(name) for name in self.stored(slot))
+
+    def packed(self, slot: Slot) -> PackedMatrix:
+        layout, module = self._layout(slot), self._module(slot)
+        assert layout is not None, f"{module} is not quantised"
+        n, k = slot.shape
+        tensors = {name.removeprefix(module): self._files.read(name) for name in self.stored(slot)}
+        return layout.prepare(tensors, n, k, self._place(slot))
+
+    def read(self, slot: Slot, target: Tensor) -> None:
+        if self._layout(slot) is not None:
+            self.packed(slot).dequantize_into(target)
+            return
+        self._files.read_into(self._module(slot) + slot.suffix, target)
+        if self.adapter.hf_norms_less_one and slot.kind == "norm":
+            target.add_(1.0)
+
+    def _module(self, slot: Slot) -> str:
+        return self.adapter.hf_names[slot.role].format(layer=slot.layer)
+
+    def _place(self, slot: Slot) -> str:
+        return f"{self.path}: {self._module(slot)}"
+
+    def _layout(self, slot: Slot) -> CheckpointLayout | None:
+        """How a slot's matrix is stored; None for plain floats."""
+        if slot.kind != "matrix" or self._quantization is None:
+            return None
+        return self._quantization.layout(self._module(slot))
 
 
 def open_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
@@ -138,14 +215,14 @@ def check_tensors(checkpoint: Checkpoint, slots: Collection[Slot]) -> None:
     Raises:
         CheckpointError: a tensor is missing, has another shape, or has no place in the model.
     """
-    wanted = {checkpoint.name(slot): tuple(slot.target.shape) for slot in slots}
+    wanted = {name: shapes for slot in slots for name, shapes in checkpoint.stored(slot).items()}
     if missing := [name for name in wanted if name not in checkpoint.names]:
         raise CheckpointError(
             f"{checkpoint.path}: tensor {_first(missing)} is missing, which the config of this "
             f"{checkpoint.config.family} model asks for. Is the download complete?"
         )
-    for name, shape in wanted.items():
-        _check_shape(checkpoint.path, name, checkpoint.shape(name), shape)
+    for name, shapes in wanted.items():
+        _check_shape(checkpoint.path, name, checkpoint.shape(name), shapes)
     if extra := [name for name in checkpoint.names if name not in wanted and not checkpoint.may_ignore(name)]:
         raise CheckpointError(
             f"{checkpoint.path}: tensor {_first(extra)} has no place in the {checkpoint.config.family} model that the "
@@ -161,10 +238,11 @@ def rows_in_halves(rows: Tensor, head_dim: int) -> Tensor:
     return rows.view(-1, head_dim // 2, 2, *rows.shape[1:]).transpose(1, 2).reshape(rows.shape)
 
 
-def _check_shape(path: Path, name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    if found != expected:
+def _check_shape(path: Path, name: str, found: tuple[int, ...], expected: Shapes) -> None:
+    if found not in expected:
+        asked = " or ".join(str(list(shape)) for shape in expected)
         raise CheckpointError(
-            f"{path}: tensor {name!r} has the shape {list(found)}, and the config asks for {list(expected)}. "
+            f"{path}: tensor {name!r} has the shape {list(found)}, and the config asks for {asked}. "
             f"Config and tensors are of different models."
         )
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from runtime.attention.declarations import LayerShape
-
-Activation = Literal["silu", "gelu_tanh"]
+from runtime.kernels.gate import Activation
 
 
 @dataclass(frozen=True, slots=True)

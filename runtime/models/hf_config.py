@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from runtime.kernels.gate import Activation
 from runtime.models.config import (
-    Activation,
     DecoderConfig,
     LayerKind,
     LinearScaling,
@@ -45,7 +45,6 @@ def decoder_from_hf(
     Raises:
         CheckpointError: a key is missing, malformed, or asks for what is not supported.
     """
-    fields.must_be_absent("quantization_config", "Use an unquantised checkpoint, or a GGUF file")
     hidden_size, num_heads = fields.count("hidden_size"), fields.count("num_attention_heads", maximum=MOST_HEADS)
     num_kv_heads = fields.count("num_key_value_heads", num_heads)
     if num_heads % num_kv_heads:

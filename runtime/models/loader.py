@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
+from runtime.config.schema import KernelsConfig
 from runtime.errors import CheckpointError
+from runtime.kernels.operators import REFERENCE, Operators
+from runtime.linear.linear import Linear
 from runtime.models.chat import ChatTemplate, load_chat_template
 from runtime.models.checkpoint import Checkpoint, check_tensors, open_checkpoint
 from runtime.models.decoder import Decoder
+from runtime.models.reading import ProgressCallback, WeightReader
 from runtime.models.tokenizer import ModelTokenizer, load_tokenizer
-from runtime.models.weights import reserve, slots
+from runtime.models.weights import all_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +28,6 @@ class LoadedModel:
     chat_template: ChatTemplate
 
 
-@dataclass(frozen=True, slots=True)
-class LoadProgress:
-    """How far loading has come, in tensors and in bytes of the loaded model."""
-
-    tensors: int
-    total_tensors: int
-    nbytes: int
-    total_nbytes: int
-
-
-ProgressCallback = Callable[[LoadProgress], None]
-
-
 def load_model(
     source: Checkpoint | str | os.PathLike[str],
     dtype: torch.dtype,
@@ -45,13 +35,16 @@ def load_model(
     device: str | torch.device = "cpu",
     progress: ProgressCallback | None = None,
     tokenizer: str = "",
+    keep_packed: bool = False,
+    linear: Linear | None = None,
+    operators: Operators = REFERENCE,
 ) -> LoadedModel:
     """Load all of a checkpoint: the small parts first, so that what is wrong with them is told at once.
 
     Args:
         source: an open checkpoint, or the path of a .gguf file or of a folder; open it first to choose dtypes by its
             family's defaults.
-        dtype, residual_dtype, device, progress: see `read_decoder`.
+        dtype, residual_dtype, device, progress, keep_packed, linear, operators: see `read_decoder`.
         tokenizer: a tokenizer.json or its folder; empty for the checkpoint's own.
 
     Raises:
@@ -66,7 +59,7 @@ def load_model(
             f"{checkpoint.config.vocab_size}. They belong to different models: name the tokenizer of this one, or "
             "download the checkpoint again."
         )
-    decoder = read_decoder(checkpoint, dtype, residual_dtype, device, progress)
+    decoder = read_decoder(checkpoint, dtype, residual_dtype, device, progress, keep_packed, linear, operators)
     return LoadedModel(decoder, text, chat_template)
 
 
@@ -76,27 +69,27 @@ def read_decoder(
     residual_dtype: torch.dtype | None = None,
     device: str | torch.device = "cpu",
     progress: ProgressCallback | None = None,
+    keep_packed: bool = False,
+    linear: Linear | None = None,
+    operators: Operators = REFERENCE,
 ) -> Decoder:
     """Read the weights alone.
 
     Args:
-        dtype: of the weights and of products.
+        dtype: of products, and of weights that are not packed.
         residual_dtype: of the residual stream; `dtype` where None.
         device: where the model shall live.
         progress: called after every tensor.
+        keep_packed: whether matrices that the checkpoint has in a weight format stay in it; else they are decoded
+            into `dtype` as they are read.
+        linear: runs products; the reference where None.
+        operators: run everything else but attention.
 
     Raises:
         CheckpointError: a tensor is missing, has another shape than the config asks for, or has no place in the model.
     """
     config = checkpoint.config
-    check_tensors(checkpoint, list(slots(config, reserve(config, dtype, torch.device("meta")))))
-    weights = reserve(config, dtype, torch.device(device))
-    places = list(slots(config, weights))
-    total = sum(place.target.nbytes for place in places)
-    done = 0
-    for count, place in enumerate(places, 1):
-        checkpoint.read(place)
-        done += place.target.nbytes
-        if progress is not None:
-            progress(LoadProgress(count, len(places), done, total))
-    return Decoder(config, weights, residual_dtype or dtype)
+    check_tensors(checkpoint, list(all_slots(config)))
+    weights = WeightReader(checkpoint, dtype, torch.device(device), keep_packed, progress).weights()
+    linear = linear or Linear("cpu", dtype, KernelsConfig())
+    return Decoder(config, weights, dtype, residual_dtype or dtype, linear, operators)

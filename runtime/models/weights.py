@@ -1,25 +1,29 @@
-"""The tensors of a decoder as they are computed with, and where the tensors of a checkpoint go in them.
+"""The tensors of a decoder as they are computed with, and which tensors of a checkpoint each of them is made of.
 
-Queries, keys and values are one matrix, and so are gate and up: one product for each in place of three and two. Storage
-is reserved once, and a checkpoint is read straight into slices of it, so nothing is ever held twice.
+Queries, keys and values are one matrix, and so are gate and up: one product for each in place of three and two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
-import torch
 from torch import Tensor
 
+from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.config import DecoderConfig
 
+Matrix = Tensor | PackedMatrix
+"""[out, in], in the compute dtype or in the format that a checkpoint has it in."""
 
-@dataclass(frozen=True, slots=True)
+Stack = tuple[Matrix, ...]
+"""Matrices whose rows follow one another. There is one, unless parts of a fused matrix are held in several formats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerWeights:
-    """One layer. Matrices are [out, in] in the compute dtype, as are biases; norms are float32.
+    """One layer. Biases are in the compute dtype; norms are float32.
 
     Attributes:
         qkv: [(H + 2 KV) D, d]: rows of queries, keys, values.
@@ -31,108 +35,92 @@ class LayerWeights:
     """
 
     attention_norm: Tensor
-    qkv: Tensor
-    output: Tensor
+    qkv: Stack
+    output: Matrix
     mlp_norm: Tensor
-    gate_up: Tensor
-    down: Tensor
-    qkv_bias: Tensor | None
-    output_bias: Tensor | None
-    gate_up_bias: Tensor | None
-    down_bias: Tensor | None
-    q_norm: Tensor | None
-    k_norm: Tensor | None
-    attention_post_norm: Tensor | None
-    mlp_post_norm: Tensor | None
+    gate_up: Stack
+    down: Matrix
+    qkv_bias: Tensor | None = None
+    output_bias: Tensor | None = None
+    gate_up_bias: Tensor | None = None
+    down_bias: Tensor | None = None
+    q_norm: Tensor | None = None
+    k_norm: Tensor | None = None
+    attention_post_norm: Tensor | None = None
+    mlp_post_norm: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DecoderWeights:
-    """A whole decoder: embedding and head [vocab, d], the same tensor where they are tied; final norm float32 [d]."""
+    """A whole decoder: embedding and head [vocab, d], the same where they are tied; final norm float32 [d]."""
 
-    embedding: Tensor
+    embedding: Matrix
     layers: tuple[LayerWeights, ...]
     final_norm: Tensor
-    head: Tensor
+    head: Matrix
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of one checkpoint tensor.
+    """One tensor of a checkpoint that a model needs.
 
     Attributes:
         role: its name in `naming`.
         layer: index of the layer; 0 for tensors of the whole model, whose names do not mention it.
-        kind: what its name ends with.
-        target: its part of the final storage, contiguous.
+        kind: "table" is the embedding, which Hugging Face's quantisations leave alone.
     """
 
     role: str
     layer: int
-    kind: Literal["weight", "bias"]
-    target: Tensor
+    kind: Literal["matrix", "table", "norm", "bias"]
+    shape: tuple[int, ...]
+
+    @property
+    def suffix(self) -> str:
+        """What its name ends with."""
+        return ".bias" if self.kind == "bias" else ".weight"
 
 
-def reserve(config: DecoderConfig, dtype: torch.dtype, device: torch.device) -> DecoderWeights:
-    """Storage for a decoder, not initialised; the operating system gives it memory as it is written."""
-    table = partial(torch.empty, config.vocab_size, config.hidden_size, dtype=dtype, device=device)
-    embedding = table()
-    return DecoderWeights(
-        embedding=embedding,
-        layers=tuple(_reserve_layer(config, dtype, device) for _ in config.layers),
-        final_norm=torch.empty(config.hidden_size, dtype=torch.float32, device=device),
-        head=embedding if config.tied_embeddings else table(),
-    )
-
-
-def slots(config: DecoderConfig, weights: DecoderWeights) -> Iterator[Slot]:
-    """The place of every tensor that a checkpoint of this config must have, each exactly once."""
-    yield Slot("embedding", 0, "weight", weights.embedding)
-    for index, layer in enumerate(weights.layers):
-        yield from _layer_slots(config, index, layer)
-    yield Slot("final_norm", 0, "weight", weights.final_norm)
+def model_slots(config: DecoderConfig) -> dict[str, Slot]:
+    """Field of `DecoderWeights` -> what it is read from; without the head where it is the embedding."""
+    shape = config.vocab_size, config.hidden_size
+    slots = {
+        "embedding": Slot("embedding", 0, "table", shape),
+        "final_norm": Slot("final_norm", 0, "norm", (config.hidden_size,)),
+    }
     if not config.tied_embeddings:
-        yield Slot("head", 0, "weight", weights.head)
+        slots["head"] = Slot("head", 0, "matrix", shape)
+    return slots
 
 
-def _reserve_layer(config: DecoderConfig, dtype: torch.dtype, device: torch.device) -> LayerWeights:
-    matrix = partial(torch.empty, dtype=dtype, device=device)
-    norm = partial(torch.empty, dtype=torch.float32, device=device)
+def layer_slots(config: DecoderConfig, layer: int) -> dict[str, tuple[Slot, ...]]:
+    """Field of `LayerWeights` -> the tensors whose rows make it up, in order; without fields that the config lacks."""
     d, ff, head_dim = config.hidden_size, config.intermediate_size, config.head_dim
-    rows = sum(config.qkv_heads) * head_dim
-    return LayerWeights(
-        attention_norm=norm(d),
-        qkv=matrix(rows, d),
-        output=matrix(d, config.num_heads * head_dim),
-        mlp_norm=norm(d),
-        gate_up=matrix(2 * ff, d),
-        down=matrix(d, ff),
-        qkv_bias=matrix(rows) if config.qkv_bias else None,
-        output_bias=matrix(d) if config.output_bias else None,
-        gate_up_bias=matrix(2 * ff) if config.mlp_bias else None,
-        down_bias=matrix(d) if config.mlp_bias else None,
-        q_norm=norm(head_dim) if config.qk_norm else None,
-        k_norm=norm(head_dim) if config.qk_norm else None,
-        attention_post_norm=norm(d) if config.post_norms else None,
-        mlp_post_norm=norm(d) if config.post_norms else None,
-    )
-
-
-def _layer_slots(config: DecoderConfig, index: int, layer: LayerWeights) -> Iterator[Slot]:
-    for name in ("attention_norm", "attention_post_norm", "mlp_norm", "mlp_post_norm", "q_norm", "k_norm"):
-        norm: Tensor | None = getattr(layer, name)
-        if norm is not None:
-            yield Slot(f"layer.{name}", index, "weight", norm)
-    qkv_rows = [heads * config.head_dim for heads in config.qkv_heads]
-    gate_up_rows = [config.intermediate_size] * 2
-    for matrix, bias, names, rows in (
-        (layer.qkv, layer.qkv_bias, ("q", "k", "v"), qkv_rows),
-        (layer.output, layer.output_bias, ("output",), [config.hidden_size]),
-        (layer.gate_up, layer.gate_up_bias, ("gate", "up"), gate_up_rows),
-        (layer.down, layer.down_bias, ("down",), [config.hidden_size]),
+    queries, keys, values = (heads * head_dim for heads in config.qkv_heads)
+    fields: dict[str, tuple[Slot, ...]] = {}
+    norms = {"attention_norm": d, "mlp_norm": d}
+    if config.post_norms:
+        norms |= {"attention_post_norm": d, "mlp_post_norm": d}
+    if config.qk_norm:
+        norms |= {"q_norm": head_dim, "k_norm": head_dim}
+    for name, size in norms.items():
+        fields[name] = (Slot(f"layer.{name}", layer, "norm", (size,)),)
+    for name, columns, biased, rows in (
+        ("qkv", d, config.qkv_bias, {"q": queries, "k": keys, "v": values}),
+        ("output", queries, config.output_bias, {"output": d}),
+        ("gate_up", d, config.mlp_bias, {"gate": ff, "up": ff}),
+        ("down", ff, config.mlp_bias, {"down": d}),
     ):
-        for name, part in zip(names, matrix.split_with_sizes(rows), strict=True):
-            yield Slot(f"layer.{name}", index, "weight", part)
-        if bias is not None:
-            for name, part in zip(names, bias.split_with_sizes(rows), strict=True):
-                yield Slot(f"layer.{name}", index, "bias", part)
+        fields[name] = tuple(Slot(f"layer.{part}", layer, "matrix", (count, columns)) for part, count in rows.items())
+        if biased:
+            biases = tuple(Slot(f"layer.{part}", layer, "bias", (count,)) for part, count in rows.items())
+            fields[f"{name}_bias"] = biases
+    return fields
+
+
+def all_slots(config: DecoderConfig) -> Iterator[Slot]:
+    """Every tensor that a checkpoint of this config must have, each exactly once."""
+    yield from model_slots(config).values()
+    for layer in range(len(config.layers)):
+        for parts in layer_slots(config, layer).values():
+            yield from parts

@@ -57,10 +57,14 @@ PLATFORM_SPECS: tuple[PlatformSpec, ...] = (
         qualified=True,
         capability=(7, 0),
         dtypes=("float16", "float32"),
-        codecs=("fp16", "fp32", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "fp32", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         features=("fp16_mma_m8n8k4",),
         shared_memory_bytes=98304,
-        defaults={"model.dtype": ("float16", "the only float that Volta's tensor cores take")},
+        defaults={
+            "model.dtype": ("float16", "the only float that Volta's tensor cores take"),
+            "model.weights": ("packed", "decode is bound by the bytes of weights that are read"),
+            "graphs.enabled": (False, "capture has been tested without a card only: true switches it on"),
+        },
         replacements=(
             Replacement(
                 owner_path="model.dtype",
@@ -88,11 +92,12 @@ PLATFORM_SPECS: tuple[PlatformSpec, ...] = (
         qualified=True,
         capability=None,
         dtypes=("float32", "float16", "bfloat16"),
-        codecs=("fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         features=(),
         shared_memory_bytes=0,
         defaults={
             "model.dtype": ("float32", "the float that CPUs compute fastest, and the exactest"),
+            "model.weights": ("dequantized", "a CPU decodes weights more slowly than it reads them"),
             "graphs.enabled": (False, "device graphs need a CUDA device"),
         },
         replacements=(
@@ -110,10 +115,14 @@ PLATFORM_SPECS: tuple[PlatformSpec, ...] = (
         qualified=False,
         capability=None,
         dtypes=("float16", "float32", "bfloat16"),
-        codecs=("fp16", "bf16", "fp32", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "bf16", "fp32", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         features=(),
         shared_memory_bytes=49152,
-        defaults={"model.dtype": ("float16", "the numerics of the V100 that this runtime is built for")},
+        defaults={
+            "model.dtype": ("float16", "the numerics of the V100 that this runtime is built for"),
+            "model.weights": ("packed", "decode is bound by the bytes of weights that are read"),
+            "graphs.enabled": (False, "capture has been tested without a card only: true switches it on"),
+        },
         replacements=(),
     ),
 )

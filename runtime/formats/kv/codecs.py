@@ -22,19 +22,22 @@ class KVCodec(Protocol):
     def storage_dtype(self) -> torch.dtype: ...
 
     def encode(self, x: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
-        """Stored elements of `x` (any shape, any float dtype): x / scale, rounded to nearest, ties to even.
+        """Stored elements of `x`: x / scale, rounded to nearest, ties to even.
 
         Args:
-            x: the values.
-            scale: positive; codecs that are not quantized have none, and take 1.0 only.
-            out: where to store them, of `x`'s shape and `storage_dtype`; a new tensor otherwise.
+            x: the values, any float dtype, any shape [..., head_dim].
+            scale: positive; 1.0 for codecs that have no scale of the cache.
+            out: where to store them, [..., spec.row_elements(head_dim)] of `storage_dtype`; a new tensor otherwise.
 
         Returns:
             `out`, or a tensor that may be `x` itself where nothing has to be converted.
         """
 
     def decode(self, stored: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
-        """The values of `stored` in `dtype`: element * scale. It may be `stored` itself where nothing is converted."""
+        """The values of `stored` in `dtype`: element * scale.
+
+        It may be `stored` itself where nothing is converted; a codec whose rows bring scales gives [..., head_dim].
+        """
 
 
 def get_codec(name: str, model_dtype: torch.dtype | None = None) -> KVCodec:
@@ -46,8 +49,11 @@ def get_codec(name: str, model_dtype: torch.dtype | None = None) -> KVCodec:
 @functools.cache
 def _codec(spec: KVCodecSpec) -> KVCodec:
     storage = getattr(torch, spec.storage_dtype)
-    element = getattr(torch, spec.element_dtype)
-    return _Float8Codec(spec, storage, element) if spec.quantized else _FloatCodec(spec, storage)
+    if spec.scaling == "row":
+        return _Int8Codec(spec, storage)
+    if spec.scaling == "cache":
+        return _Float8Codec(spec, storage, getattr(torch, spec.element_dtype))
+    return _FloatCodec(spec, storage)
 
 
 @dataclass(frozen=True)
@@ -58,16 +64,12 @@ class _FloatCodec:
     storage_dtype: torch.dtype
 
     def encode(self, x: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
-        self._refuse_scale(scale)
+        _refuse_scale(self.spec, scale)
         return x.to(self.storage_dtype) if out is None else out.copy_(x)
 
     def decode(self, stored: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
-        self._refuse_scale(scale)
+        _refuse_scale(self.spec, scale)
         return stored.to(dtype)
-
-    def _refuse_scale(self, scale: float) -> None:
-        if scale != 1.0:
-            raise ValueError(f"KV codec {self.spec.name} stores values as they are: its scale is 1.0, not {scale}")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,48 @@ class _Float8Codec:
         table = _code_values(self.element_dtype, stored.device)
         scaled = (table if scale == 1.0 else table * scale).to(dtype)
         return scaled.index_select(0, stored.int().reshape(-1)).view(stored.shape)
+
+
+@dataclass(frozen=True)
+class _Int8Codec:
+    """Stores a row's channels as eight-bit integers, and behind them the float16 scale of every group of channels."""
+
+    spec: KVCodecSpec
+    storage_dtype: torch.dtype
+
+    def encode(self, x: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
+        _refuse_scale(self.spec, scale)
+        head_dim = x.shape[-1]
+        size = (*x.shape[:-1], self.spec.row_elements(head_dim))
+        row = torch.empty(size, dtype=self.storage_dtype, device=x.device) if out is None else out
+        row[..., head_dim:] = 0
+        limit = self.spec.max_finite
+        for index, group in enumerate(torch.split(x, self.spec.group_size or head_dim, -1)):
+            wide = group.float()
+            # What divides is the scale as it is stored, so that reading undoes exactly what writing did.
+            scales = wide.abs().amax(-1, keepdim=True).div_(limit).half()
+            codes = (wide / scales.float()).round_().clamp_(-limit, limit).nan_to_num_(0.0)
+            first = index * self.spec.group_size
+            codes = codes.masked_fill_(scales == 0, 0.0).to(torch.int8)
+            row[..., first : first + group.shape[-1]] = codes.view(torch.uint8)
+            place = head_dim + 2 * index
+            row[..., place : place + 2] = scales.view(torch.uint8)
+        return row
+
+    def decode(self, stored: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
+        _refuse_scale(self.spec, scale)
+        head_dim = stored.shape[-1] - self.spec.scale_bytes
+        codes = stored[..., :head_dim].view(torch.int8).float()
+        groups = torch.split(codes, self.spec.group_size or head_dim, -1)
+        for index, group in enumerate(groups):
+            place = head_dim + 2 * index
+            group.mul_(stored[..., place : place + 2].contiguous().view(torch.float16))
+        return codes.to(dtype)
+
+
+def _refuse_scale(spec: KVCodecSpec, scale: float) -> None:
+    if scale != 1.0:
+        raise ValueError(f"KV codec {spec.name} has no scale of the cache: it is 1.0, not {scale}")
 
 
 @functools.cache

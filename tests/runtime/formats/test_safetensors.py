@@ -46,6 +46,21 @@ def test_tensors_come_back_in_any_float_type(tmp_path: Path, layout: object) -> 
             torch.testing.assert_close(out, tensor.to(dtype), rtol=0, atol=0, equal_nan=True)
 
 
+def test_tensors_of_any_type_come_back_as_they_are_stored(tmp_path: Path) -> None:
+    stored = {
+        "bytes": torch.arange(6, dtype=torch.uint8).view(2, 3),
+        "e4m3": torch.tensor([1.5, 448.0]).to(torch.float8_e4m3fn),
+        "flags": torch.tensor([True, False, True]),
+        "words": torch.tensor([[-1, 2**31 - 1]], dtype=torch.int32),
+    }
+    checkpoint = SafetensorsCheckpoint(single(tmp_path, TENSORS | stored))
+    for name, tensor in (TENSORS | stored).items():
+        found = checkpoint.read(name)
+        assert (found.dtype, found.shape) == (tensor.dtype, tensor.shape)
+        assert torch.equal(found.view(torch.uint8), tensor.view(torch.uint8))
+        assert checkpoint.nbytes(name) == tensor.nbytes
+
+
 def test_config_is_read(tmp_path: Path) -> None:
     assert SafetensorsCheckpoint(single(tmp_path)).config == {"model_type": "tiny"}
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import gguf
@@ -35,8 +37,8 @@ def gguf_config(family: str, seed: int) -> Config:
     return type(config)(**settings)
 
 
-def write_gguf(model: Any, path: Path) -> Path:
-    """The model's file, in float32."""
+def write_gguf(model: Any, path: Path, types: Mapping[str, gguf.GGMLQuantizationType] = MappingProxyType({})) -> Path:
+    """The model's file, in float32 but for matrices whose name without layer and kind, such as `attn_q`, has a type."""
     config = model.config
     architecture = _ARCHITECTURES[config.model_type]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
@@ -47,7 +49,11 @@ def write_gguf(model: Any, path: Path) -> Path:
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
         stem, _, kind = name.rpartition(".")
-        writer.add_tensor(f"{names.get_name(stem)}.{kind}", _converted(config, stem, weight).numpy().copy())
+        values, stored_name = _converted(config, stem, weight).numpy().copy(), names.get_name(stem)
+        quantised = types.get(stored_name.rpartition(".")[2]) if kind == "weight" else None
+        if quantised is not None:
+            values = gguf.quantize(values, quantised)
+        writer.add_tensor(f"{stored_name}.{kind}", values, raw_dtype=quantised)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

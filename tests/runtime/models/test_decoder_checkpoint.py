@@ -18,7 +18,8 @@ from torch import Tensor
 from runtime.errors import CheckpointError
 from runtime.models.checkpoint import open_checkpoint
 from runtime.models.decoder import Decoder
-from runtime.models.loader import LoadProgress, read_decoder
+from runtime.models.loader import read_decoder
+from runtime.models.reading import LoadProgress
 
 torch.set_num_threads(1)
 TOKENS = [3, 1, 4, 1, 5, 9, 2, 6]
@@ -123,7 +124,7 @@ def test_tied_head_is_the_embedding_itself(folder: Path) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_products_run_in_the_dtype_that_was_asked_for(folder: Path, dtype: torch.dtype) -> None:
     model = read(folder, dtype)
-    assert model.dtype == model.weights.layers[0].qkv.dtype == dtype
+    assert model.dtype == model.weights.layers[0].qkv[0].dtype == dtype
     logits = DecoderDriver(model).step({0: TOKENS})[0]
     assert logits.dtype == torch.float32
     assert logits.isfinite().all()

@@ -101,7 +101,6 @@ def test_yarn_stretches_the_longest_context() -> None:
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, ["rope_scaling: type", "'dynamic'", "llama3"]),
         ({"rope_scaling": {"type": "linear"}}, ["rope_scaling: factor is missing"]),
         ({"partial_rotary_factor": 0.5}, ["partial_rotary_factor", "0.5"]),
-        ({"quantization_config": {"quant_method": "gptq"}}, ["quantization_config", "GGUF"]),
         ({"num_key_value_heads": 3}, ["num_key_value_heads", "divisor", "4"]),
         ({"head_dim": 7}, ["head_dim", "even"]),
         ({"hidden_size": None}, ["hidden_size is missing"]),

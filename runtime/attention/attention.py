@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from torch import Tensor
 
@@ -16,6 +17,8 @@ from runtime.attention.selector import AUTO, Choice, RouteContext, find_route, r
 from runtime.attention.workspace import Workspace
 from runtime.config.schema import AttentionConfig
 from runtime.kernels.paged import PagedRows
+from runtime.kernels.rotation import Rotation
+from runtime.kernels.selector import INSTALL
 from runtime.platforms import Platform
 
 
@@ -28,11 +31,18 @@ class _Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """A step between `begin` and its last `forward`."""
+class Step:
+    """A step, from `begin` to its last `forward`.
+
+    Attributes:
+        slots: int64 [T] where its keys and values are written.
+        dispatches: the kernel calls of every layer, by its shape.
+        choices: the routes, by layer shape and stage.
+    """
 
     slots: Tensor
     dispatches: Mapping[LayerShape, Sequence[_Dispatch]]
+    choices: Mapping[tuple[LayerShape, Stage], Choice]
 
 
 class Attention:
@@ -44,13 +54,24 @@ class Attention:
         cache: the paged cache, which this operator alone writes.
         counters: how often each route and each observer was chosen: once a step, stage and distinct layer shape.
         refusals: how often each route refused a call, by (route, reason).
-        choices: of the latest step, by (layer shape, stage).
     """
 
     def __init__(
-        self, layers: Sequence[LayerShape], cache: PagedKVCache, platform: Platform, policy: AttentionConfig
+        self,
+        layers: Sequence[LayerShape],
+        cache: PagedKVCache,
+        platform: Platform,
+        policy: AttentionConfig,
+        native_refusal: str | None = None,
     ) -> None:
         """Bind the operator to a model's layers and a cache that was reserved for them.
+
+        Args:
+            layers: one shape a layer, in order.
+            cache: holds their keys and values.
+            platform: where they run.
+            policy: the configuration.
+            native_refusal: why compiled CUDA operators do not run; None where they do.
 
         Raises:
             RouteError: the policy forces a route that is not declared, or that can take no call of these layers here.
@@ -58,33 +79,42 @@ class Attention:
         self.cache = cache
         self.counters: Counter[str] = Counter()
         self.refusals: Counter[tuple[str, str]] = Counter()
-        self.choices: dict[tuple[LayerShape, Stage], Choice] = {}
         self._layers = tuple(layers)
         self._shapes = tuple(dict.fromkeys(layers))
         self._platform = platform.name
         self._dtype = str(cache.dtype).removeprefix("torch.")
         self._route = policy.route
+        self._missing = _missing(native_refusal)
         self._workspace = Workspace()
-        self._step: _Step | None = None
+        self._step: Step | None = None
         self._check_policy()
 
-    def begin(self, batch: AttentionBatch) -> None:
+    def begin(self, batch: AttentionBatch) -> Step:
         """Start a step: choose and count the route of every stage, once for each distinct layer shape.
+
+        Returns:
+            The step, which can be resumed.
 
         Raises:
             RouteError: the forced route cannot take this step.
         """
-        self._workspace.reset()
-        self.choices = {}
+        choices: dict[tuple[LayerShape, Stage], Choice] = {}
         dispatches: dict[LayerShape, list[_Dispatch]] = {shape: [] for shape in self._shapes}
         for stage, rows in batch.stages.items():
             query_lens = tuple(rows.query_lens)
             for shape, calls in dispatches.items():
                 choice = select(self._context(stage, shape, query_lens), self._route)
-                self._count(choice)
-                self.choices[shape, stage] = choice
+                choices[shape, stage] = choice
                 calls.append(_Dispatch(KERNELS[choice.route.name], rows))
-        self._step = _Step(batch.slots, dispatches)
+        return self.resume(Step(batch.slots, dispatches, choices))
+
+    def resume(self, step: Step) -> Step:
+        """Start a step again whose routes are chosen already, as a captured one is, and count them."""
+        self._workspace.reset()
+        self._step = step
+        for choice in step.choices.values():
+            self._count(choice)
+        return step
 
     def forward(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Write this step's keys and values, then attend causally within each request.
@@ -97,12 +127,33 @@ class Attention:
         Returns:
             [T, num_heads, head_dim] in the query's dtype, contiguous.
         """
+        step = self._begun()
+        self.cache.write(layer, step.slots, key, value)
+        return self._attend(layer, step, query)
+
+    def forward_rotated(self, layer: int, heads: Tensor, rotation: Rotation) -> Tensor:
+        """The same, from heads that are neither normalised nor rotated yet, which saves passes over them.
+
+        Args:
+            layer: index of the layer.
+            heads: [T, num_heads + 2 * num_kv_heads, head_dim] in the compute dtype, contiguous: queries, keys, values.
+            rotation: what becomes of queries and keys.
+
+        Returns:
+            As `forward`.
+        """
+        step = self._begun()
+        return self._attend(layer, step, self.cache.write_rotated(layer, step.slots, heads, rotation))
+
+    def _begun(self) -> Step:
         if self._step is None:
             raise RuntimeError("forward needs a step: call begin with its batch first")
-        self.cache.write(layer, self._step.slots, key, value)
+        return self._step
+
+    def _attend(self, layer: int, step: Step, query: Tensor) -> Tensor:
         shape, pages = self._layers[layer], self.cache.pages(layer)
         out = query.new_empty(query.shape)
-        for dispatch in self._step.dispatches[shape]:
+        for dispatch in step.dispatches[shape]:
             dispatch.kernel(
                 query,
                 pages,
@@ -133,6 +184,7 @@ class Attention:
             query_lens=query_lens,
             dtype=self._dtype,
             platform=self._platform,
+            missing=self._missing,
         )
 
     def _count(self, choice: Choice) -> None:
@@ -141,3 +193,10 @@ class Attention:
             self.counters[choice.route.observer] += 1
         for refusal in choice.refusals:
             self.refusals[refusal] += 1
+
+
+def _missing(native_refusal: str | None) -> tuple[tuple[str, str], ...]:
+    """What routes may require and is not there, each with the reason."""
+    triton_refusal = None if find_spec("triton") else f"it is not installed; run `{INSTALL}`"
+    reasons = (("triton", triton_refusal), ("native", native_refusal))
+    return tuple((requirement, reason) for requirement, reason in reasons if reason is not None)

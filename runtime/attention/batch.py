@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from runtime.attention.declarations import Stage
-from runtime.kernels.paged import PagedRows, slot_runs
+from runtime.attention.declarations import VERIFY_ROWS, Stage
+from runtime.kernels.paged import PagedRows, RowMetadata, slot_runs
 
 
 @dataclass(frozen=True)
 class AttentionBatch:
-    """One step of any mix of requests, the same for all layers. Requests with one row decode, others prefill.
+    """One step of any mix of requests, the same for all layers. A request is in the stage of its rows.
 
     Attributes:
         query_starts: [R + 1] first row of every request among the step's T rows, and T.
@@ -26,6 +27,7 @@ class AttentionBatch:
         block_size: tokens in a block.
         slots: int64 [T] where the key and value of every row are written: block * block_size + offset.
         positions: int64 [T] of every row in its request, from 0.
+        metadata: the numbers of all requests on the device, where they have a fixed place there; all must decode.
     """
 
     query_starts: list[int]
@@ -35,6 +37,7 @@ class AttentionBatch:
     block_size: int
     slots: Tensor
     positions: Tensor
+    metadata: RowMetadata | None = None
 
     @classmethod
     def build(
@@ -76,8 +79,8 @@ class AttentionBatch:
             context_lens=[start + length for start, length in zip(starts, lengths, strict=True)],
             tables=block_tables,
             block_size=block_size,
-            slots=torch.tensor(slots, dtype=torch.int64, device=device),
-            positions=torch.tensor(positions, dtype=torch.int64, device=device),
+            slots=int64_tensor(slots, device),
+            positions=int64_tensor(positions, device),
         )
 
     @property
@@ -95,10 +98,12 @@ class AttentionBatch:
     @functools.cached_property
     def stages(self) -> dict[Stage, PagedRows]:
         """The rows of every stage that this step has."""
-        decode = [request for request, length in enumerate(self.query_lens) if length == 1]
-        prefill = [request for request, length in enumerate(self.query_lens) if length > 1]
-        split: tuple[tuple[Stage, list[int]], ...] = (("decode", decode), ("prefill", prefill))
-        return {stage: self._rows(requests) for stage, requests in split if requests}
+        stages: dict[Stage, list[int]] = {"decode": [], "verify": [], "prefill": []}
+        for request, (length, context) in enumerate(zip(self.query_lens, self.context_lens, strict=True)):
+            stages[_stage(length, context)].append(request)
+        if stages["decode"] and stages["verify"]:
+            stages["mixed_decode"] = sorted(stages.pop("decode") + stages.pop("verify"))
+        return {stage: self._rows(requests) for stage, requests in stages.items() if requests}
 
     def _rows(self, requests: list[int]) -> PagedRows:
         return PagedRows(
@@ -108,4 +113,17 @@ class AttentionBatch:
             block_tables=[self.tables[request] for request in requests],
             block_size=self.block_size,
             device=self.slots.device,
+            known_metadata=self.metadata,
         )
+
+
+def _stage(length: int, context: int) -> Stage:
+    """What a request is on its own: few rows after a context have little to share but its keys, as one row has."""
+    if length == 1:
+        return "decode"
+    return "verify" if length <= VERIFY_ROWS and length < context else "prefill"
+
+
+def int64_tensor(values: Sequence[int], device: str | torch.device) -> Tensor:
+    """[n] of Python numbers. NumPy reads a list in half the time that torch takes."""
+    return torch.from_numpy(np.array(values, dtype=np.int64)).to(device)

@@ -42,9 +42,10 @@ class RouteSpec:
 
     Attributes:
         name: unique, and free of formats: a codec is a column of this table, not a branch.
-        stage: decode (one row a request), verify (the few rows of a draft), mixed_decode (both in one launch),
-            prefill (rows of a prompt), or any.
+        stage: decode (one row a request), verify (a few rows that continue a context, as a draft's do), mixed_decode
+            (both in one launch), prefill (rows of a prompt), or any.
         platforms, dtypes, codecs, head_dims, gqa_ratios: what it takes; dtypes and codecs by name.
+        requires: what must be there besides: "triton", the package, or "native", compiled CUDA operators.
         block_alignment: the cache's block size must be a multiple of it.
         query_alignment: the rows of every request must be a multiple of it.
         max_query: the most rows of one request.
@@ -52,11 +53,14 @@ class RouteSpec:
         fallback: the route, later in the table, that takes what this one refuses; None only for a route of stage any.
         observer: a declared counter, not a route, that counts this route's steps together with its kin's.
         implemented: whether the kernel exists; if not, the route can be explained and is never chosen.
+        operator: the native operator that it runs, by its name in `runtime.native`; None where it is torch's own.
+        capturable: whether its kernel reads what a step holds on the device only, so that its graph can be replayed.
     """
 
     name: str
     stage: Stage | Literal["any"]
     platforms: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     codecs: tuple[str, ...] = ()
     head_dims: tuple[int, ...] = ()
@@ -69,102 +73,100 @@ class RouteSpec:
     fallback: str | None = None
     observer: str | None = None
     implemented: bool = True
+    operator: str | None = None
+    capturable: bool = False
 
 
 # Counters that are not routes: what a dashboard watches without knowing the routes.
 OBSERVERS: tuple[str, ...] = ("flash", "library", "reference")
 
+VERIFY_ROWS = 16
+"""A request with so many rows or fewer that continue its context is attended as a draft is."""
+
 # In order of preference: the first route that admits a call runs it.
 ROUTE_SPECS: tuple[RouteSpec, ...] = (
+    # Tensor cores pay where heads share keys; a head with keys of its own is bound by their bytes alone.
     RouteSpec(
         name="flash_decode_grouped",
         stage="decode",
         platforms=("sm70",),
+        requires=("native",),
         dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         head_dims=(64, 128, 256),
         gqa_ratios=(2, 3, 4, 5, 6, 7, 8),
         block_alignment=16,
         fallback="flash_decode",
         observer="flash",
-        implemented=False,
+        operator="grouped_decode",
+        capturable=True,
     ),
     RouteSpec(
         name="flash_decode",
         stage="decode",
-        platforms=("sm70",),
+        platforms=("sm70", "cuda"),
+        requires=("triton",),
         dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         head_dims=(64, 128, 256),
         block_alignment=16,
         fallback="reference_decode",
         observer="flash",
-        implemented=False,
+        operator="paged_attention",
+        capturable=True,
     ),
     RouteSpec(
         name="flash_verify",
         stage="verify",
-        platforms=("sm70",),
+        platforms=("sm70", "cuda"),
+        requires=("triton",),
         dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         head_dims=(64, 128, 256),
-        gqa_ratios=(1, 2, 3, 4, 5, 6, 7, 8),
         block_alignment=16,
-        max_query=16,
+        max_query=VERIFY_ROWS,
         fallback="reference_attention",
         observer="flash",
-        implemented=False,
+        operator="paged_attention",
+        capturable=True,
     ),
     RouteSpec(
         name="flash_mixed_decode",
         stage="mixed_decode",
-        platforms=("sm70",),
+        platforms=("sm70", "cuda"),
+        requires=("triton",),
         dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
+        codecs=("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
         head_dims=(64, 128, 256),
-        gqa_ratios=(1, 2, 3, 4, 5, 6, 7, 8),
         block_alignment=16,
-        max_query=16,
+        max_query=VERIFY_ROWS,
         fallback="reference_attention",
         observer="flash",
-        implemented=False,
+        operator="paged_attention",
+        capturable=True,
     ),
-    # A head of 256 leaves no room for a second stage of keys in 96 KiB of shared memory, so it is another kernel.
     RouteSpec(
         name="flash_prefill",
         stage="prefill",
         platforms=("sm70",),
+        requires=("native",),
         dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
-        head_dims=(64, 128),
+        codecs=("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head"),
+        head_dims=(64, 128, 256),
         block_alignment=16,
         fallback="library_prefill",
         observer="flash",
-        implemented=False,
+        operator="flash_prefill",
     ),
-    RouteSpec(
-        name="flash_prefill_wide",
-        stage="prefill",
-        platforms=("sm70",),
-        dtypes=("float16",),
-        codecs=("fp16", "fp8_e4m3", "fp8_e5m2"),
-        head_dims=(256,),
-        block_alignment=16,
-        query_alignment=16,
-        fallback="library_prefill",
-        observer="flash",
-        implemented=False,
-    ),
-    # Gathers pages and leaves the matrix products to cuBLAS, whose half-precision kernels want rows by eight.
+    # Gathers pages and leaves the rest to torch's memory-efficient attention, which cannot cap scores.
     RouteSpec(
         name="library_prefill",
         stage="prefill",
-        platforms=("sm70",),
+        platforms=("sm70", "cuda"),
         dtypes=("float16",),
-        query_alignment=8,
+        softcap=False,
         fallback="reference_attention",
         observer="library",
-        implemented=False,
     ),
     RouteSpec(
         name="reference_decode",

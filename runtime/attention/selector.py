@@ -27,6 +27,7 @@ class RouteContext:
         query_lens: rows of each request; empty while no call exists, which skips the checks of rows.
         dtype: the compute dtype, by name, such as "float16".
         platform: name of the platform.
+        missing: what routes may require and is not there, each with the reason.
     """
 
     stage: Stage
@@ -36,6 +37,7 @@ class RouteContext:
     query_lens: tuple[int, ...]
     dtype: str
     platform: str
+    missing: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,9 @@ def _reasons(spec: RouteSpec, context: RouteContext) -> Iterator[str]:
     fringe = next((length for length in rows if length % spec.query_alignment), None)
     if fringe is not None:
         yield f"takes rows by {spec.query_alignment}, and a request has {fringe}"
+    for requirement, reason in context.missing:
+        if requirement in spec.requires:
+            yield f"needs {requirement}: {reason}"
     if not spec.implemented:
         yield NOT_BUILT
 

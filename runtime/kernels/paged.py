@@ -19,15 +19,23 @@ class Scratch(Protocol):
     def once(self, key: Hashable, build: Callable[[], Tensor]) -> Tensor:
         """What `build` gave for `key` in this step; it runs at the first call only. Read-only for callers."""
 
+    def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+        """Uninitialised float32 memory, contiguous; valid until the next call.
+
+        Raises:
+            RuntimeError: there is not enough of it while a device graph is captured.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class KVPages:
     """The keys and values of one layer, in pages.
 
     Attributes:
-        keys, values: [num_kv_heads, num_slots, head_dim] of the codec's storage dtype. Token t of a request lies in
-            slot table[t // block_size] * block_size + t % block_size. A head's part of adjacent pages is contiguous,
-            which a kernel that works on one head at a time reads a quarter faster than tokens with all their heads.
+        keys, values: [num_kv_heads, num_slots, row] of the codec's storage dtype, a row as its spec lays out a head.
+            Token t of a request lies in slot table[t // block_size] * block_size + t % block_size. A head's part of
+            adjacent pages is contiguous, which a kernel that works on one head at a time reads a quarter faster than
+            tokens with all their heads.
         codec: reads them.
         k_scale, v_scale: what the codec multiplies keys and values by.
     """
@@ -60,6 +68,30 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class RowMetadata:
+    """The numbers of a `PagedRows` where the cache is, for kernels that read them there; all int32 and contiguous.
+
+    Attributes:
+        query_starts, query_lens, context_lens: [R].
+        block_tables: [R, most blocks of a request]; entries beyond a request's blocks are 0 and mean nothing.
+    """
+
+    query_starts: Tensor
+    query_lens: Tensor
+    context_lens: Tensor
+    block_tables: Tensor
+
+    def first(self, requests: int) -> RowMetadata:
+        """Those of the first requests, in the same memory."""
+        return RowMetadata(
+            self.query_starts[:requests],
+            self.query_lens[:requests],
+            self.context_lens[:requests],
+            self.block_tables[:requests],
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PagedRows:
     """The rows of a step that one kernel call attends for: ragged queries over paged keys, causal in each request.
 
@@ -70,6 +102,7 @@ class PagedRows:
         block_tables: [R] its blocks in the order of its tokens.
         block_size: tokens in a block.
         device: where the cache is.
+        known_metadata: what `metadata` answers, if the device has the numbers already.
     """
 
     query_starts: Sequence[int]
@@ -78,7 +111,34 @@ class PagedRows:
     block_tables: Sequence[Sequence[int]]
     block_size: int
     device: torch.device
+    known_metadata: RowMetadata | None = None
     _spans: dict[int | None, list[Span]] = field(default_factory=dict, repr=False)
+    _metadata: list[RowMetadata] = field(default_factory=list, repr=False)
+
+    @property
+    def metadata(self) -> RowMetadata:
+        """The same numbers on the device; the answer is kept, since every layer of a step asks for it."""
+        if self.known_metadata is not None:
+            return self.known_metadata
+        if not self._metadata:
+            width = max(map(len, self.block_tables))
+            tables = [[*table, *[0] * (width - len(table))] for table in self.block_tables]
+            numbers = (self.query_starts, self.query_lens, self.context_lens, tables)
+            self._metadata.append(
+                RowMetadata(*(torch.tensor(each, dtype=torch.int32, device=self.device) for each in numbers))
+            )
+        return self._metadata[0]
+
+    @property
+    def block_shift(self) -> int:
+        """Bits of a token's place in its block, for kernels that find tokens by shifts.
+
+        Raises:
+            ValueError: the block size is not a power of two, as a configuration's always is.
+        """
+        if self.block_size.bit_count() != 1:
+            raise ValueError(f"kernels find tokens by shifts: a block of {self.block_size} is not a power of two")
+        return self.block_size.bit_length() - 1
 
     def spans(self, window: int | None) -> list[Span]:
         """[R] the tokens that any row of each request can see, the last of its context included.

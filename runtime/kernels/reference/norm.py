@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -20,6 +22,31 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = 
     """
     wide = x.float()
     # The norm reads its input once and needs no temporary of its size, which is most of the time of a long prompt's.
-    mean_square = torch.linalg.vector_norm(wide, dim=-1, keepdim=True).square_().mul_(1 / x.shape[-1])
-    normed = wide.mul(mean_square.add_(eps).rsqrt_()).mul_(weight)
+    length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
+    mean_square = torch.addcmul(_scalar(eps, x.device), length, length, value=1 / x.shape[-1])
+    normed = wide.mul(mean_square.rsqrt_()).mul_(weight)
     return normed.to(x.dtype if dtype is None else dtype)
+
+
+def add_rms_norm(
+    residual: Tensor, branch: Tensor, weight: Tensor, eps: float, dtype: torch.dtype, post_weight: Tensor | None = None
+) -> Tensor:
+    """Add a branch to the residual stream, and normalise what the next branch reads.
+
+    Args:
+        residual: [..., d], changed in place.
+        branch: [..., d], of any float dtype.
+        weight, eps, dtype: of the norm of the sum, as for `rms_norm`.
+        post_weight: [d] of a norm of the branch itself before it is added, for families that have one.
+
+    Returns:
+        The normed sum, [..., d] in `dtype`.
+    """
+    residual.add_(branch if post_weight is None else rms_norm(branch, post_weight, eps, residual.dtype))
+    return rms_norm(residual, weight, eps, dtype)
+
+
+@functools.cache
+def _scalar(value: float, device: torch.device) -> Tensor:
+    """A float32 scalar as a tensor: a step of one row would spend more on converting a number than on its sum."""
+    return torch.tensor(value, dtype=torch.float32, device=device)

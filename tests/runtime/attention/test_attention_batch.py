@@ -44,14 +44,6 @@ def test_every_row_has_its_position_and_its_slot(step: tuple[list[list[int]], li
 def test_every_request_is_in_exactly_one_stage(step: tuple[list[list[int]], list[int], list[int], int]) -> None:
     tables, starts, lengths, block_size = step
     batch = AttentionBatch.build(tables, starts, lengths, block_size)
-    assert {stage: rows.query_lens for stage, rows in batch.stages.items()} == {
-        stage: kept
-        for stage, kept in (
-            ("decode", [length for length in lengths if length == 1]),
-            ("prefill", [length for length in lengths if length > 1]),
-        )
-        if kept
-    }
     seen = sorted(
         (row, length, context, tuple(table))
         for rows in batch.stages.values()
@@ -62,6 +54,22 @@ def test_every_request_is_in_exactly_one_stage(step: tuple[list[list[int]], list
     assert seen == list(
         zip(batch.query_starts[:-1], lengths, batch.context_lens, map(tuple, tables), strict=True)  # in order of rows
     )
+
+
+@pytest.mark.parametrize(
+    ("starts", "lengths", "stages"),
+    [
+        ([5, 0], [1, 1], {"decode": [1, 1]}),
+        ([5, 1], [16, 2], {"verify": [16, 2]}),
+        ([0, 5], [16, 17], {"prefill": [16, 17]}),
+        ([0, 5, 1, 5, 0], [1, 16, 17, 1, 2], {"mixed_decode": [1, 16, 1], "prefill": [17, 2]}),
+    ],
+)
+def test_a_request_is_in_the_stage_of_its_rows(
+    starts: list[int], lengths: list[int], stages: dict[str, list[int]]
+) -> None:
+    batch = AttentionBatch.build([[0]] * len(starts), starts, lengths, 32)
+    assert {stage: rows.query_lens for stage, rows in batch.stages.items()} == stages
 
 
 def test_block_tables_are_padded_to_the_widest() -> None:

@@ -6,12 +6,16 @@ import pytest
 import torch
 from attention_oracle import poisoned_attention
 
+from runtime.attention import attention as attention_module
+from runtime.attention.attention import Attention
 from runtime.attention.batch import AttentionBatch
 from runtime.attention.declarations import LayerShape
 from runtime.attention.executors import KERNELS
 from runtime.attention.kv_cache import PagedKVCache
 from runtime.attention.workspace import Workspace
+from runtime.config.schema import AttentionConfig
 from runtime.errors import ConfigError, RouteError
+from runtime.platforms import declared
 
 FULL = LayerShape(2, 1, 8, 0.3)
 LOCAL = LayerShape(2, 1, 8, 0.3, window=4)
@@ -20,8 +24,8 @@ MIXED = AttentionBatch.build([[0], [1], [2]], [2, 0, 3], [1, 3, 1], 4)
 
 def test_a_mixed_step_has_a_route_for_each_stage_and_distinct_shape() -> None:
     attention = poisoned_attention([FULL, LOCAL, FULL, LOCAL], 3, 4)
-    attention.begin(MIXED)
-    chosen = {(shape.window, stage): choice.route.name for (shape, stage), choice in attention.choices.items()}
+    choices = attention.begin(MIXED).choices
+    chosen = {(shape.window, stage): choice.route.name for (shape, stage), choice in choices.items()}
     assert chosen == {
         (None, "decode"): "reference_decode",
         (4, "decode"): "reference_decode",
@@ -41,15 +45,28 @@ def test_refusals_are_counted_by_route_and_reason() -> None:
     attention = poisoned_attention([FULL], 3, 4)
     for _ in range(3):
         attention.begin(MIXED)
-    assert attention.refusals["flash_decode", "runs on sm70, not on cpu"] == 3
+    assert attention.refusals["flash_decode", "runs on sm70 or cuda, not on cpu"] == 3
     assert attention.refusals["flash_prefill", "runs on sm70, not on cpu"] == 3
 
 
-def test_choices_are_those_of_the_latest_step() -> None:
+def test_operators_that_do_not_run_are_counted_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention_module, "find_spec", lambda name: None)
+    shape = LayerShape(8, 2, 64, 0.125)
+    cache = PagedKVCache([shape], 2, 16, dtype=torch.float16)
+    attention = Attention([shape], cache, declared("sm70"), AttentionConfig(), native_refusal="kernels.native is off")
+    attention.begin(AttentionBatch.build([[0]], [3], [1], 16))
+    assert attention.counters == {"reference_decode": 1, "reference": 1}
+    assert attention.refusals == {
+        ("flash_decode_grouped", "needs native: kernels.native is off"): 1,
+        ("flash_decode", "needs triton: it is not installed; run `pip install triton==3.6.0`"): 1,
+    }
+
+
+def test_choices_are_those_of_the_step() -> None:
     attention = poisoned_attention([FULL], 3, 4)
     attention.begin(MIXED)
-    attention.begin(AttentionBatch.build([[0]], [0], [3], 4))
-    assert [stage for _, stage in attention.choices] == ["prefill"]
+    step = attention.begin(AttentionBatch.build([[0]], [0], [3], 4))
+    assert [stage for _, stage in step.choices] == ["prefill"]
 
 
 def test_a_forced_route_runs_every_stage_that_it_serves() -> None:
@@ -72,7 +89,11 @@ def test_forced_routes_answer_alike() -> None:
 
 @pytest.mark.parametrize(
     ("route", "reason"),
-    [("flash_decode", "runs on sm70, not on cpu"), ("flash_decoder", "did you mean"), ("flash", "is an observer")],
+    [
+        ("flash_decode", "runs on sm70 or cuda, not on cpu"),
+        ("flash_decoder", "did you mean"),
+        ("flash", "is an observer"),
+    ],
 )
 def test_a_forced_route_that_can_never_run_is_refused_before_the_first_step(route: str, reason: str) -> None:
     with pytest.raises(RouteError, match=reason):
@@ -104,12 +125,12 @@ def test_forward_without_a_step_is_an_error() -> None:
         attention.forward(0, torch.zeros(1, 2, 8), torch.zeros(1, 1, 8), torch.zeros(1, 1, 8))
 
 
-@pytest.mark.parametrize("codec", ["auto", "fp32", "fp16", "bf16", "fp8", "fp8_e5m2"])
+@pytest.mark.parametrize("codec", ["auto", "fp32", "fp16", "bf16", "fp8", "fp8_e5m2", "int8", "int8_g64"])
 def test_bytes_per_block_are_what_the_cache_takes(codec: str) -> None:
-    layers = [FULL, LayerShape(8, 4, 16, 1.0)]
+    layers = [LayerShape(4, 2, 64, 0.3), LayerShape(8, 4, 16, 1.0)]
     cache = PagedKVCache(layers, 5, 4, codec, dtype=torch.float16)
     held = sum(x.nbytes for at in range(2) for x in (cache.pages(at).keys, cache.pages(at).values))
-    assert held == 5 * PagedKVCache.bytes_per_block(layers, 4, codec, torch.float16)
+    assert held == (5 + 1) * PagedKVCache.bytes_per_block(layers, 4, codec, torch.float16)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
@@ -118,9 +139,10 @@ def test_a_scale_that_is_none_is_refused(scale: float) -> None:
         PagedKVCache([FULL], 1, 4, "fp8", 1.0, scale)
 
 
-def test_a_scale_without_a_quantised_codec_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"cache\.k_scale: codec 'fp16' is not quantised"):
-        PagedKVCache([FULL], 1, 4, "fp16", 2.0, 1.0)
+@pytest.mark.parametrize("codec", ["fp16", "int8_per_token_head"])
+def test_a_scale_for_a_codec_that_has_none_is_refused(codec: str) -> None:
+    with pytest.raises(ConfigError, match=rf"cache\.k_scale: codec '{codec}' has no scale of the cache"):
+        PagedKVCache([FULL], 1, 4, codec, 2.0, 1.0)
 
 
 def test_a_workspace_builds_once_a_step() -> None:
@@ -134,3 +156,29 @@ def test_a_workspace_builds_once_a_step() -> None:
     workspace.reset()
     assert workspace.once("mask", build) is built[1]
     assert len(built) == 2
+
+
+CPU = torch.device("cpu")
+
+
+def test_a_buffer_keeps_its_place_until_more_is_asked_for() -> None:
+    workspace = Workspace()
+    first = workspace.buffer((4, 8), CPU)
+    assert (first.shape, first.dtype, first.is_contiguous()) == ((4, 8), torch.float32, True)
+    workspace.reset()
+    assert workspace.buffer((3, 5), CPU).data_ptr() == first.data_ptr()
+    first.fill_(3.0)
+    largest = workspace.buffer((100, 8), CPU)
+    largest.fill_(4.0)
+    assert workspace.buffer((4, 8), CPU).data_ptr() == largest.data_ptr()
+    assert (first == 3.0).all()
+
+
+def test_a_buffer_does_not_grow_while_a_graph_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace()
+    kept = workspace.buffer((4, 8), CPU)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    assert workspace.buffer((32,), CPU).data_ptr() == kept.data_ptr()
+    with pytest.raises(RuntimeError, match="a captured graph needs 33 elements of attention workspace"):
+        workspace.buffer((33,), CPU)

@@ -18,7 +18,7 @@ from runtime.attention.batch import AttentionBatch
 from runtime.attention.declarations import LayerShape
 from runtime.kernels.reference import paged_attention
 
-CODECS = ("fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2")
+CODECS = ("fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head")
 
 
 @dataclass
@@ -92,8 +92,10 @@ def run_step(
 @pytest.mark.parametrize("seed", range(60))
 def test_any_mix_of_requests_is_attended_as_the_formula_says(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    monkeypatch.setattr(paged_attention, "QUERY_TILE", rng.choice([3, 512]))
-    kv_heads, group, head_dim = rng.choice([1, 2, 3]), rng.choice([1, 2, 3, 4]), rng.choice([4, 8, 16])
+    monkeypatch.setattr(paged_attention, "QUERY_TILE", rng.choice([3, paged_attention.QUERY_TILE]))
+    codec, block_size = rng.choice(CODECS), rng.choice([1, 4, 16])
+    head_dims = [16, 80] if codec.startswith("int8") else [4, 8, 16]
+    kv_heads, group, head_dim = rng.choice([1, 2, 3]), rng.choice([1, 2, 3, 4]), rng.choice(head_dims)
     layers = [
         LayerShape(
             kv_heads * group,
@@ -105,8 +107,7 @@ def test_any_mix_of_requests_is_attended_as_the_formula_says(seed: int, monkeypa
         )
         for _ in range(2)
     ]
-    codec, block_size = rng.choice(CODECS), rng.choice([1, 4, 16])
-    quantized = codec.startswith("fp8")
+    scaled = codec.startswith("fp8")
     sequences = deal_blocks(rng, [rng.randint(1, 40) for _ in range(rng.randint(1, 5))], block_size)
     num_blocks = 3 + max(block for sequence in sequences for block in sequence.blocks)
     attention = poisoned_attention(
@@ -114,8 +115,8 @@ def test_any_mix_of_requests_is_attended_as_the_formula_says(seed: int, monkeypa
         num_blocks,
         block_size,
         codec=codec,
-        k_scale=0.5 if quantized else 1.0,
-        v_scale=0.02 if quantized else 1.0,
+        k_scale=0.5 if scaled else 1.0,
+        v_scale=0.02 if scaled else 1.0,
         dtype=torch.float32,
     )
     steps = 0
@@ -146,7 +147,7 @@ def test_scores_beyond_half_precision_are_no_trouble() -> None:
 
 
 def test_a_long_prompt_in_chunks_equals_the_prompt_at_once() -> None:
-    total = paged_attention.QUERY_TILE * 2 + 88
+    total = paged_attention.QUERY_TILE * 6 + 88
     for shape in (
         LayerShape(2, 1, 8, 0.3),
         LayerShape(2, 1, 8, 0.3, window=600),

@@ -133,12 +133,52 @@ def test_the_choice_comes_with_the_reason_of_every_candidate_before_it() -> None
     assert choice.route.name == "reference_decode"
     assert choice.refusals == (
         ("flash_decode_grouped", "runs on sm70, not on cpu"),
-        ("flash_decode", "runs on sm70, not on cpu"),
+        ("flash_decode", "runs on sm70 or cuda, not on cpu"),
     )
 
 
-def test_what_the_card_would_run_is_refused_only_for_want_of_a_kernel() -> None:
-    assert select(ON_CARD).refusals == (("flash_decode_grouped", NOT_BUILT), ("flash_decode", NOT_BUILT))
+CODECS_ON_CARD = ("fp16", "fp8_e4m3", "fp8_e5m2", "int8_g64", "int8_per_token_head")
+
+
+@pytest.mark.parametrize(
+    ("stage", "lengths", "heads", "route"),
+    [
+        ("decode", (1, 1), 1, "flash_decode"),
+        ("decode", (1, 1), 2, "flash_decode_grouped"),
+        ("decode", (1, 1), 8, "flash_decode_grouped"),
+        ("decode", (1, 1), 9, "flash_decode"),
+        ("verify", (2, 16), 4, "flash_verify"),
+        ("verify", (2, 17), 4, "reference_attention"),
+        ("mixed_decode", (1, 16), 4, "flash_mixed_decode"),
+        ("mixed_decode", (1, 17), 4, "reference_attention"),
+        ("prefill", (1, 13, 4096), 9, "flash_prefill"),
+    ],
+)
+@pytest.mark.parametrize("head_dim", [64, 128, 256])
+@pytest.mark.parametrize("codec", CODECS_ON_CARD)
+def test_the_card_has_a_kernel_for_every_codec_and_stage(
+    codec: str, head_dim: int, stage: str, lengths: tuple[int, ...], heads: int, route: str
+) -> None:
+    shape = LayerShape(num_heads=heads, num_kv_heads=1, head_dim=head_dim, scale=1.0, window=512, softcap=30.0)
+    context = replace(ON_CARD, stage=stage, codec=codec, shape=shape, query_lens=lengths)
+    assert select(context).route.name == route
+
+
+@pytest.mark.parametrize(
+    ("missing", "stage", "route"),
+    [
+        ({"native"}, "decode", "flash_decode"),
+        ({"native", "triton"}, "decode", "reference_decode"),
+        ({"native"}, "prefill", "library_prefill"),
+        ({"triton"}, "prefill", "flash_prefill"),
+        ({"triton"}, "verify", "reference_attention"),
+    ],
+)
+def test_what_is_missing_is_the_reason_of_the_fallback(missing: set[str], stage: str, route: str) -> None:
+    context = replace(ON_CARD, stage=stage, missing=tuple((name, "there is none") for name in sorted(missing)))
+    choice = select(context)
+    assert choice.route.name == route
+    assert {reason for _, reason in choice.refusals} <= {f"needs {name}: there is none" for name in missing}
 
 
 def test_explain_has_a_verdict_for_every_route() -> None:
@@ -161,7 +201,7 @@ def test_a_forced_route_binds_only_the_stages_that_it_serves() -> None:
 
 def test_a_forced_route_that_cannot_take_the_call_is_an_error_with_the_reason() -> None:
     with pytest.raises(
-        RouteError, match=r"'flash_decode' was forced and cannot .* decode call: runs on sm70, not on cpu"
+        RouteError, match=r"'flash_decode' was forced and cannot .* decode call: runs on sm70 or cuda, not on cpu"
     ):
         select(ON_CPU, "flash_decode")
 

@@ -82,12 +82,13 @@ def test_gelu_tanh_and_mul_is_its_formula_and_leaves_its_input_alone() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 63, 64, 100])
-def test_a_product_is_the_same_however_many_rows_it_has(rows: int) -> None:
-    x, weight, bias = random(rows, 24), random(40, 24, seed=1), random(40, seed=2)
+@pytest.mark.parametrize("outputs", [40, 41, 44])
+def test_a_product_is_the_same_however_many_rows_it_has(rows: int, outputs: int) -> None:
+    x, weight, bias = random(rows, 24), random(outputs, 24, seed=1), random(outputs, seed=2)
     wanted = x.double() @ weight.double().T
     torch.testing.assert_close(product(x, weight).double(), wanted, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(product(x, weight, bias).double(), wanted + bias.double(), atol=1e-5, rtol=1e-5)
     assert product(x, weight).is_contiguous()
-    target = torch.ones(rows, 40)
+    target = torch.ones(rows, outputs)
     add_product(target, x, weight)
     torch.testing.assert_close(target.double(), wanted + 1, atol=1e-5, rtol=1e-5)

@@ -1,0 +1,1 @@
+"""Operators that torch's own kernels run."""

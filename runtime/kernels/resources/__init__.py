@@ -1,0 +1,1 @@
+"""What compiled kernels need of a chip, and whether they may need it."""

@@ -28,10 +28,11 @@ class Engine(Protocol):
 
 
 class Voltgate:
-    """This runtime, with its defaults but for the dtype."""
+    """This runtime, with its defaults but for the dtype. `tokenizer` is for a checkpoint that brings none."""
 
-    def __init__(self, model: Path) -> None:
-        self.llm = LLM(model, platform="cpu", settings={"dtype": "float32"}, environ={})
+    def __init__(self, model: Path, tokenizer: Path | None = None) -> None:
+        named = {} if tokenizer is None else {"model.tokenizer": str(tokenizer)}
+        self.llm = LLM(model, platform="cpu", settings={"dtype": "float32", **named}, environ={})
 
     def answer(self, prompt: Tokens, tokens: int) -> list[int]:
         return self.answers([prompt], tokens)[0]

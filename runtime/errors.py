@@ -23,6 +23,10 @@ class RouteError(VoltgateError):
     """A route that is not declared, or that cannot take the call it was forced to take."""
 
 
+class KernelError(VoltgateError):
+    """A kernel that cannot be compiled, loaded or launched here."""
+
+
 class NumericsError(VoltgateError):
     """A value that is not finite reached the logits.
 

@@ -17,11 +17,15 @@ from runtime.engine.generation import Generation
 from runtime.engine.outputs import RequestOutput
 from runtime.engine.sampling_params import SamplingParams
 from runtime.errors import RequestError
+from runtime.kernels.operators import operators_for
+from runtime.linear.linear import Linear
 from runtime.models.chat import ChatTemplate
 from runtime.models.checkpoint import Checkpoint, open_checkpoint
 from runtime.models.default_model import default_model
-from runtime.models.loader import ProgressCallback, load_model
+from runtime.models.loader import load_model
+from runtime.models.reading import ProgressCallback
 from runtime.models.tokenizer import ModelTokenizer
+from runtime.native.kernels import NativeKernels, initialise
 from runtime.platforms import Platform, current
 
 Prompt = str | Sequence[int]
@@ -38,6 +42,8 @@ class LLM:
 
     Attributes:
         engine: serves the requests.
+        linear: runs the model's products with weights, and counts who ran them.
+        native: whether the compiled CUDA operators run, and if not, why.
         tokenizer: of the model.
         chat_template: of the model; empty where it brings none.
         resolved: every setting, with its provenance.
@@ -45,6 +51,8 @@ class LLM:
     """
 
     engine: Engine
+    linear: Linear
+    native: NativeKernels
     tokenizer: ModelTokenizer
     chat_template: ChatTemplate
     resolved: Resolved
@@ -71,7 +79,7 @@ class LLM:
         Raises:
             ConfigError: a setting, a variable or the platform cannot be honoured.
             CheckpointError: the model cannot be loaded.
-            RouteError: the attention route that was forced cannot serve this model here.
+            RouteError: the attention route or the provider of products that was forced cannot serve this model here.
         """
         explicit = {**(settings or {}), **({"model.path": model} if model else {})}
         builder = ConfigBuilder(explicit, captured() if environ is None else environ)
@@ -83,16 +91,22 @@ class LLM:
         config = self.resolved.config
         if config.parallel.threads is not None:
             torch.set_num_threads(config.parallel.threads)
+        dtype = getattr(torch, config.model.dtype)
+        self.native = initialise(config.kernels, self.platform)
+        self.linear = Linear(self.platform.name, dtype, config.kernels)
         loaded = load_model(
             checkpoint,
-            getattr(torch, config.model.dtype),
+            dtype,
             getattr(torch, config.model.residual_dtype),
             self.platform.device,
             progress,
             tokenizer=config.model.tokenizer,
+            keep_packed=config.model.weights == "packed",
+            linear=self.linear,
+            operators=operators_for(self.platform.name, config.model.dtype),
         )
         self.tokenizer, self.chat_template = loaded.tokenizer, loaded.chat_template
-        self.engine = Engine(loaded.model, self.tokenizer, config, self.platform)
+        self.engine = Engine(loaded.model, self.tokenizer, config, self.platform, native_refusal=self.native.refusal)
         self._streams: dict[str, deque[RequestOutput]] = {}
 
     @property

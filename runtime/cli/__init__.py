@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
+from runtime.cli.lazy import LazyGroup
 from runtime.errors import NumericsError, RequestError, VoltgateError
 
 _INTERRUPTED = 130
@@ -20,7 +20,9 @@ _COMMANDS = {
     "chat": "runtime.cli.chat",
     "bench": "runtime.cli.bench",
     "explain": "runtime.cli.explain",
+    "snapshot": "runtime.cli.snapshot",
     "doctor": "runtime.cli.doctor",
+    "kernels": "runtime.cli.kernels",
 }
 
 _RUNTIME_MODULES = frozenset({"torch", "numpy", "safetensors", "tokenizers", "jinja2"})
@@ -40,18 +42,8 @@ class _Misuse(_Failure):
     exit_code = 2
 
 
-class _Front(click.Group):
-    """Imports the module of a subcommand on first use, and turns what it raises into a line and an exit status."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        command = import_module(_COMMANDS[name]).command
-        assert isinstance(command, click.Command)
-        return command
+class _Front(LazyGroup):
+    """Turns what a subcommand raises into a line and an exit status."""
 
     def invoke(self, context: click.Context) -> object:
         with warnings.catch_warnings():
@@ -81,7 +73,7 @@ def _show_version(context: click.Context, _option: click.Parameter, asked: bool)
         context.exit()
 
 
-@click.group(cls=_Front, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Front, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "-V",
     "--version",

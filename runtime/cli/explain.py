@@ -1,4 +1,4 @@
-"""`v100 explain`: which attention route a call would get, and what every setting would be. Needs no GPU, no torch."""
+"""`v100 explain`: which route a call would get, and what every setting would be. Needs no GPU, no torch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import click
 from runtime.attention.declarations import LayerShape, Stage
 from runtime.attention.selector import Explanation, RouteContext, explain
 from runtime.cli.engine_options import EngineOptions, engine_options
+from runtime.cli.explain_linear import FORMATS, AskedProduct, linear_report
 from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_report
 from runtime.config.aliases import variables_of
+from runtime.kernels.selector import select_kernels
 from runtime.platforms import current
 from runtime.platforms.protocol import declared
 
@@ -63,18 +65,35 @@ def _count(flag: str, text: str) -> Callable[[click.decorators.FC], click.decora
 @_count("--window", "Tokens of a sliding window.")
 @click.option("--softcap", type=click.FloatRange(min=0, min_open=True), help="Bound of the scores.")
 @click.option("--rows", multiple=True, type=click.IntRange(min=1), help="New tokens of a request; may be repeated.")
+@click.option("--linear", "of_linear", is_flag=True, help="Products with weights instead, each of --rows rows.")
+@click.option("--format", "weights", type=click.Choice(FORMATS), metavar="NAME", help="Of weights; dense by default.")
+@_count("--outputs", "Outputs of a product; 4096 if not stated.")
+@_count("--inputs", "Inputs of a product; 4096 if not stated.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-def command(options: EngineOptions, of_config: bool, as_json: bool, **call: object) -> None:
+def command(
+    options: EngineOptions,
+    of_config: bool,
+    of_linear: bool,
+    as_json: bool,
+    weights: str | None,
+    outputs: int | None,
+    inputs: int | None,
+    **call: object,
+) -> None:
     """Say which attention route a call would get, and why not the others.
 
     The platform is sm70 unless --platform names another: the answer comes from declarations, and the card need not be
-    here. The layer is what --heads and the options after it describe, or those of the --model. With --config, say
-    what every setting would be instead: on this machine, unless --platform names another.
+    here. The layer is what --heads and the options after it describe, or those of the --model. With --linear, say who
+    would multiply with weights of a --format. With --config, say what every setting would be instead: on this machine,
+    unless --platform names another.
     """
+    asked = _Call(**call)  # type: ignore[arg-type]
+    product = AskedProduct(weights, outputs, inputs, asked.rows)
+    if product.is_described and not of_linear:
+        raise click.UsageError("--format, --outputs and --inputs describe a product with weights: add --linear")
     platform = options.platform
     if platform == "auto":
         platform = current().name if of_config else _CARD
-    asked = _Call(**call)  # type: ignore[arg-type]
     if options.model and asked.has_shape:
         raise click.UsageError("--model says what its heads are: leave out --heads and what else describes a layer")
     resolved, shapes = _planned(options, platform, asked)
@@ -82,12 +101,16 @@ def command(options: EngineOptions, of_config: bool, as_json: bool, **call: obje
         report = {"platform": platform, **runtime_policy_report(resolved)}
         click.echo(json.dumps(report, indent=2) if as_json else _settings_table(platform, resolved))
         return
+    if of_linear:
+        click.echo(linear_report(product, platform, resolved.config, as_json=as_json))
+        return
     contexts = [_context(platform, resolved, stage, shape, asked) for shape in shapes for stage in asked.stages()]
     explained = [(context, explain(context, resolved.config.attention.route)) for context in contexts]
     if as_json:
         click.echo(json.dumps([_as_data(context, rows) for context, rows in explained], indent=2))
     else:
-        click.echo("\n\n".join(_routes_table(context, rows) for context, rows in explained))
+        tables = [_routes_table(context, rows) for context, rows in explained]
+        click.echo("\n\n".join([*tables, _operators_line(platform, resolved.config.model.dtype)]))
 
 
 def _planned(options: EngineOptions, platform: str, asked: _Call) -> tuple[Resolved, tuple[LayerShape, ...]]:
@@ -127,6 +150,12 @@ def _routes_table(context: RouteContext, rows: list[Explanation]) -> str:
     return "\n".join(lines)
 
 
+def _operators_line(platform: str, dtype: str) -> str:
+    chosen = select_kernels(platform, dtype)
+    why = f" ({chosen.refusal}{f': run `{chosen.remedy}`' if chosen.remedy else ''})" if chosen.refusal else ""
+    return f"norms, activations, cache writes and sampling on {platform} in {dtype}: {chosen.name}{why}"
+
+
 def _title(context: RouteContext) -> str:
     shape = context.shape
     limits = {"window": shape.window, "soft cap": shape.softcap}
@@ -143,7 +172,11 @@ def _title(context: RouteContext) -> str:
 
 def _as_data(context: RouteContext, rows: list[Explanation]) -> dict[str, object]:
     routes = [{"route": row.route.name, "verdict": row.verdict, "reason": row.reason} for row in rows]
-    return {"call": asdict(context), "routes": routes}
+    return {
+        "call": asdict(context),
+        "routes": routes,
+        "operators": asdict(select_kernels(context.platform, context.dtype)),
+    }
 
 
 def _settings_table(platform: str, resolved: Resolved) -> str:

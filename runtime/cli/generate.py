@@ -33,6 +33,11 @@ _STANDARD_INPUT = "-"
 )
 @click.option("--raw", is_flag=True, help="Continue the text itself, without the model's chat template.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line and prompt, with token counts and times.")
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the operators that ran to a file, as JSON; takes its time.",
+)
 @engine_options
 @sampling_options
 def command(
@@ -42,6 +47,7 @@ def command(
     file: str | None,
     raw: bool,
     as_json: bool,
+    trace: Path | None,
     params: SamplingParams,
 ) -> None:
     """Answer each PROMPT with a language model.
@@ -53,13 +59,15 @@ def command(
     texts = _texts(prompts, file)
     # Only here: --help and a usage error need no torch.
     from runtime.cli.progress import batch_bar, load
+    from runtime.cli.tracing import traced
 
     llm = load(options)
     asked = [_tokens(llm, text, raw) for text in texts]
     if len(asked) == 1 and not as_json:
-        _print_stream(llm, asked[0], params)
+        with traced(llm, trace):
+            _print_stream(llm, asked[0], params)
         return
-    with batch_bar(len(asked)) as progress:
+    with traced(llm, trace), batch_bar(len(asked)) as progress:
         outputs = llm.generate(asked, params, progress)
     for text, output in zip(texts, outputs, strict=True):
         click.echo(json.dumps(_as_data(text, output)) if as_json else f"> {text}\n{output.outputs[0].text}\n")

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 
 from runtime.cli.engine_options import EngineOptions
 from runtime.llm import LLM, BatchProgress
-from runtime.models.loader import LoadProgress, ProgressCallback
+from runtime.models.reading import LoadProgress, ProgressCallback
 
 
 def load(options: EngineOptions) -> LLM:
@@ -27,8 +27,8 @@ def load(options: EngineOptions) -> LLM:
 
 
 def _print_stats(llm: LLM) -> None:
-    counted = asdict(llm.engine.stats()).items()
-    click.echo("stats: " + ", ".join(f"{name} {value}" for name, value in counted), err=True)
+    counted = {**asdict(llm.engine.stats()), "products": dict(llm.linear.counters)}
+    click.echo("stats: " + ", ".join(f"{name} {value}" for name, value in counted.items()), err=True)
 
 
 @contextmanager

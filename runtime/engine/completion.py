@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.engine.finish import finish_after
+from runtime.engine.finish import Ending
 from runtime.engine.logprobs import TokenLogprobs
 from runtime.engine.output_text import TextAssembler
 from runtime.engine.outputs import CompletionOutput
@@ -60,9 +60,9 @@ class Completion(Request):
         )
         self.logprobs: list[TokenLogprobs] | None = None if params.logprobs is None else []
         self.prompt_logprobs: list[TokenLogprobs | None] | None = [None] if wants_prompt else None
-        self._room = room
+        eos_ids = frozenset[int]() if tokenizer is None else tokenizer.eos_ids
+        self._ending = Ending(params, eos_ids, room - len(prompt_ids))
         self._assembler = None if tokenizer is None else TextAssembler(tokenizer, params, prompt_ids)
-        self._eos_ids = frozenset[int]() if tokenizer is None else tokenizer.eos_ids
         self._text = ""
         self._delta = ""
 
@@ -73,15 +73,7 @@ class Completion(Request):
             self._delta += text
             if isinstance(stopped_on, str):
                 stop_string = stopped_on
-        return finish_after(
-            self.params,
-            self._eos_ids,
-            token_id=token_id,
-            num_output=len(self.output_ids),
-            num_context=self.num_tokens,
-            max_model_len=self._room,
-            stop_string=stop_string,
-        )
+        return self._ending.after(token_id, len(self.output_ids), stop_string)
 
     def add_logprobs(self, entry: TokenLogprobs) -> None:
         """Note the log probabilities of the token that is about to be added."""

@@ -15,7 +15,9 @@ from runtime.config import RuntimeConfig
 from runtime.engine.admission import Admission, bounds, check_labels
 from runtime.engine.block_pool import BlockPool
 from runtime.engine.completion import Completion
+from runtime.engine.cuda_graphs import CudaGraphs
 from runtime.engine.generation import Generation
+from runtime.engine.graphs import DecodeGraphs, GraphBackend, batch_buckets
 from runtime.engine.model import Model
 from runtime.engine.outputs import RequestOutput
 from runtime.engine.runner import Runner
@@ -24,6 +26,7 @@ from runtime.engine.scheduler import Scheduler
 from runtime.engine.sizing import num_blocks
 from runtime.engine.tokenizer import Tokenizer
 from runtime.errors import ConfigError, RequestError
+from runtime.kernels.operators import Operators, operators_for
 from runtime.platforms.protocol import Platform
 
 
@@ -41,6 +44,7 @@ class EngineStats:
         steps: steps computed.
         busy_seconds, last_step_seconds: time spent in all of them, and in the latest.
         routes: steps by attention route and observer.
+        graphs: replays by the size of their graph, and steps that no graph fitted, by their reason.
     """
 
     running: int
@@ -55,6 +59,7 @@ class EngineStats:
     busy_seconds: float
     last_step_seconds: float
     routes: dict[str, int]
+    graphs: dict[str, int]
 
 
 class Engine:
@@ -65,21 +70,33 @@ class Engine:
         tokenizer: None to take and give tokens only.
         config: resolved configuration.
         platform: where the model runs.
+        graph_backend: captures decode steps where graphs.enabled says so; None for the one of CUDA.
+        native_refusal: why compiled CUDA operators do not run; None where they do.
 
     Raises:
         ConfigError: the configuration does not suit the model or the memory.
     """
 
-    def __init__(self, model: Model, tokenizer: Tokenizer | None, config: RuntimeConfig, platform: Platform) -> None:
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer | None,
+        config: RuntimeConfig,
+        platform: Platform,
+        graph_backend: GraphBackend | None = None,
+        native_refusal: str | None = None,
+    ) -> None:
         if config.attention.prefill_chunk and not config.scheduler.chunked_prefill:
             raise ConfigError("attention.prefill_chunk splits prompts, which scheduler.chunked_prefill = false forbids")
-        cache = _cache(model, config, platform)
+        operators = operators_for(platform.name, config.model.dtype)
+        cache = _cache(model, config, platform, operators)
         pool = BlockPool(cache.num_blocks, prefix_caching=config.cache.prefix_caching)
         self._scheduler = Scheduler[Completion](
             config.scheduler, pool, config.cache.block_size, config.attention.prefill_chunk
         )
-        self._attention = Attention(model.layers, cache, platform, config.attention)
-        self._runner = Runner(model, self._attention)
+        self._attention = Attention(model.layers, cache, platform, config.attention, native_refusal)
+        self._graphs = _graphs(model, self._attention, config, graph_backend)
+        self._runner = Runner(model, self._attention, self._graphs, operators)
         self._admission = Admission(model.vocab_size, bounds(config, model.max_positions, cache.num_blocks))
         self._tokenizer = tokenizer
         self._vocab_size = model.vocab_size
@@ -228,6 +245,7 @@ class Engine:
             busy_seconds=self._busy_seconds,
             last_step_seconds=self._last_step_seconds,
             routes=dict(self._attention.counters),
+            graphs={} if self._graphs is None else dict(self._graphs.counters),
         )
 
     def _snapshots(self, updated: Iterable[Completion]) -> list[RequestOutput]:
@@ -241,7 +259,7 @@ class Engine:
         return outputs
 
 
-def _cache(model: Model, config: RuntimeConfig, platform: Platform) -> PagedKVCache:
+def _cache(model: Model, config: RuntimeConfig, platform: Platform, operators: Operators) -> PagedKVCache:
     cache = config.cache
     length = config.model.max_model_len or model.max_positions
     blocks = num_blocks(
@@ -251,8 +269,26 @@ def _cache(model: Model, config: RuntimeConfig, platform: Platform) -> PagedKVCa
         free_bytes=platform.memory_bytes(),
     )
     return PagedKVCache(
-        model.layers, blocks, cache.block_size, cache.codec, cache.k_scale, cache.v_scale, model.device, model.dtype
+        model.layers,
+        blocks,
+        cache.block_size,
+        cache.codec,
+        cache.k_scale,
+        cache.v_scale,
+        model.device,
+        model.dtype,
+        operators,
     )
+
+
+def _graphs(
+    model: Model, attention: Attention, config: RuntimeConfig, backend: GraphBackend | None
+) -> DecodeGraphs | None:
+    if not config.graphs.enabled:
+        return None
+    buckets = batch_buckets(config.graphs.batch_sizes, config.scheduler.max_num_seqs)
+    length = config.model.max_model_len or model.max_positions
+    return DecodeGraphs(model, attention, backend or CudaGraphs(), buckets, length)
 
 
 def _seed(root: int, arrival: int) -> int:

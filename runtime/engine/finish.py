@@ -11,35 +11,37 @@ def end_tokens(params: SamplingParams, eos_ids: frozenset[int]) -> frozenset[int
     return frozenset(params.stop_token_ids) | (frozenset() if params.ignore_eos else eos_ids)
 
 
-def finish_after(
-    params: SamplingParams,
-    eos_ids: frozenset[int],
-    *,
-    token_id: int,
-    num_output: int,
-    num_context: int,
-    max_model_len: int,
-    stop_string: str | None = None,
-) -> Finish | None:
-    """Decide after each sampled token, as vLLM does: end tokens, then stop strings, then lengths.
+class Ending:
+    """When one sequence ends, as vLLM has it: by end tokens, then stop strings, then lengths.
 
     Args:
-        token_id: the token that was just added.
-        num_output: tokens generated so far, with this one.
-        num_context: the same and those of the prompt.
-        max_model_len: tokens that the model can attend to.
-        stop_string: what the text assembler found.
-
-    Returns:
-        None if the sequence goes on. An end token of the model is not named in `stopped_on`; a stop token or string is.
+        params: of the request.
+        eos_ids: the model's own end tokens.
+        most_tokens: that the model has room for after the prompt.
     """
-    if num_output > params.min_tokens:
-        if token_id in eos_ids and not params.ignore_eos:
-            return Finish("stop")
-        if token_id in params.stop_token_ids:
-            return Finish("stop", token_id)
-    if stop_string is not None:
-        return Finish("stop", stop_string)
-    if num_output >= params.max_tokens or num_context >= max_model_len:
-        return Finish("length")
-    return None
+
+    __slots__ = ("_ends", "_least", "_most", "_own")
+
+    def __init__(self, params: SamplingParams, eos_ids: frozenset[int], most_tokens: int) -> None:
+        self._ends = end_tokens(params, eos_ids)
+        self._own = frozenset() if params.ignore_eos else eos_ids
+        self._least = params.min_tokens
+        self._most = min(params.max_tokens, most_tokens)
+
+    def after(self, token_id: int, num_output: int, stop_string: str | None = None) -> Finish | None:
+        """Decide after a token was added.
+
+        Args:
+            token_id: the token.
+            num_output: tokens generated so far, with this one.
+            stop_string: what the text assembler found.
+
+        Returns:
+            None if the sequence goes on. An end token of the model is not named in `stopped_on`; a stop token or string
+            is.
+        """
+        if token_id in self._ends and num_output > self._least:
+            return Finish("stop", None if token_id in self._own else token_id)
+        if stop_string is not None:
+            return Finish("stop", stop_string)
+        return Finish("length") if num_output >= self._most else None

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor
 
 from runtime.attention.attention import Attention
-from runtime.attention.batch import AttentionBatch
+from runtime.attention.batch import AttentionBatch, int64_tensor
 from runtime.engine.completion import Completion
+from runtime.engine.graphs import DecodeGraphs
 from runtime.engine.logprobs import TokenLogprobs, token_logprobs
 from runtime.engine.model import Model, Probe
 from runtime.engine.numerics import FirstNonFinite, bad_tokens
-from runtime.engine.sampler import NO_TOKEN, Sampler
+from runtime.engine.sampler import Sampler
 from runtime.engine.scheduler import Plan, StepResult
+from runtime.kernels.operators import REFERENCE, Operators
+from runtime.kernels.reference.sampling import NO_TOKEN
 
 _PROMPT_ROWS = 64  # logits of so many prompt tokens exist at a time: a row is as wide as the vocabulary
 _ALL_BANNED = "every token is banned: loosen logit_bias, bad_words or min_tokens"
@@ -57,18 +60,29 @@ class Runner:
     Args:
         model: the model.
         attention: bound to the model's layers and to the cache whose blocks the plans name.
+        graphs: captured decode steps of both; None to run every step as it comes.
+        operators: draw tokens.
     """
 
-    def __init__(self, model: Model, attention: Attention) -> None:
+    def __init__(
+        self,
+        model: Model,
+        attention: Attention,
+        graphs: DecodeGraphs | None = None,
+        operators: Operators = REFERENCE,
+    ) -> None:
         self._model = model
         self._attention = attention
-        self._sampler = Sampler()
+        self._graphs = graphs
+        self._sampler = Sampler(operators)
 
     @torch.inference_mode()
     def run(self, plan: Plan[Completion]) -> RunnerResult:
         """Compute a plan that is not empty. A row with a value that is not finite fails, and it alone."""
         step = self._prepare(plan)
-        hidden = self._forward(step)
+        hidden = None if self._graphs is None else self._graphs.forward(step.batch, step.tokens)
+        if hidden is None:
+            hidden = self._forward(step)
         result = RunnerResult([None] * len(plan.requests))
         failed = {step.row_of(token) for token in bad_tokens(hidden)}
         rows = [row for row in step.last_rows() if row not in failed]
@@ -89,7 +103,7 @@ class Runner:
         tables = [request.blocks for request in plan.requests]
         device = self._model.device
         batch = AttentionBatch.build(tables, starts, plan.lengths, self._attention.cache.block_size, device)
-        return _Step(plan, batch, torch.tensor(tokens, dtype=torch.int64, device=device))
+        return _Step(plan, batch, int64_tensor(tokens, device))
 
     def _forward(self, step: _Step, probe: Probe | None = None) -> Tensor:
         self._attention.begin(step.batch)

@@ -9,13 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from runtime.engine.drawing import draw
-from runtime.engine.filters import apply_filters
 from runtime.engine.logprobs import TokenLogprobs, token_logprobs
 from runtime.engine.penalties import Penalised, apply_penalties
 from runtime.engine.sampling_row import SamplingRow
-
-NO_TOKEN = -1
+from runtime.kernels.operators import REFERENCE, Operators
+from runtime.kernels.reference.sampling import NO_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,13 @@ class Sampler:
     """Chooses tokens; see `SamplingParams` for what acts in which order.
 
     It keeps nothing between steps, and each row's token depends on that row's logits, sequence and seed alone.
+
+    Args:
+        operators: draw tokens.
     """
+
+    def __init__(self, operators: Operators = REFERENCE) -> None:
+        self._operators = operators
 
     def sample(self, logits: Tensor, rows: Sequence[SamplingRow]) -> SampledBatch:
         """Choose a token for each row.
@@ -54,8 +58,14 @@ class Sampler:
         if greedy:
             _put(tokens, greedy, _most_likely(_edited(logits, rows, greedy)))
         if drawn:
-            _put(tokens, drawn, _drawn(_edited(logits, rows, drawn), [rows[place] for place in drawn]))
+            _put(tokens, drawn, self._drawn(_edited(logits, rows, drawn), [rows[place] for place in drawn]))
         return SampledBatch(tokens, _logprobs(logits, tokens, rows))
+
+    def _drawn(self, logits: Tensor, rows: Sequence[SamplingRow]) -> list[int]:
+        """Draw a token for each row. Overwrites `logits`."""
+        uniforms = [row.uniforms.at(len(row.output_ids)) for row in rows]
+        tokens: list[int] = self._operators.draw_tokens(logits, [row.params for row in rows], uniforms).tolist()
+        return tokens
 
 
 def _put(tokens: list[int], places: Sequence[int], chosen: Sequence[int]) -> None:
@@ -75,7 +85,7 @@ def _most_likely(logits: Tensor) -> list[int]:
     if logits.is_cpu:  # NumPy is ten times faster than torch at this, which is all that a greedy batch needs
         values = logits.numpy()
         tokens = values.argmax(1)
-        best = np.take_along_axis(values, tokens[:, None], 1)[:, 0]
+        best = values[np.arange(len(tokens)), tokens]
         tokens[~np.isfinite(best)] = NO_TOKEN
         chosen: list[int] = tokens.tolist()
         return chosen
@@ -101,16 +111,6 @@ def _edited(logits: Tensor, rows: Sequence[SamplingRow], places: Sequence[int]) 
         in_row, tokens = zip(*banned, strict=True)
         edited[in_row, tokens] = -torch.inf
     return edited
-
-
-def _drawn(logits: Tensor, rows: Sequence[SamplingRow]) -> list[int]:
-    """Draw a token for each row. Overwrites `logits`."""
-    temperatures = torch.tensor([row.params.temperature for row in rows], dtype=logits.dtype, device=logits.device)
-    highest = logits.amax(1, keepdim=True)
-    weights = logits.sub_(highest).div_(temperatures.unsqueeze(1)).exp_()
-    apply_filters(weights, [row.params for row in rows])
-    tokens = draw(weights, [row.uniforms.at(len(row.output_ids)) for row in rows])
-    return tokens.masked_fill_(~highest.squeeze(1).isfinite(), NO_TOKEN).tolist()
 
 
 def _logprobs(logits: Tensor, tokens: Sequence[int], rows: Sequence[SamplingRow]) -> list[TokenLogprobs | None]:

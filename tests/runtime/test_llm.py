@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 import torch
 from tiny_checkpoint import MAX_POSITIONS, write_tiny_checkpoint
 
+from benchmarks.requantize import recipe, write_checkpoint
 from runtime import LLM, SamplingParams
 from runtime.errors import CheckpointError, ConfigError, RequestError, RouteError
+from runtime.models.checkpoint import open_checkpoint
 from runtime.models.decoder import Decoder
-from runtime.models.loader import LoadProgress, read_decoder
+from runtime.models.loader import read_decoder
+from runtime.models.reading import LoadProgress
 
 torch.set_num_threads(1)
 
@@ -89,6 +93,23 @@ def test_the_strongest_source_of_a_setting_reaches_the_model(
     assert [model.dtype for model in models] == [getattr(torch, value)]
 
 
+def test_a_cpu_decodes_quantised_weights_once_unless_they_shall_stay_packed(tiny_model: Path, tmp_path: Path) -> None:
+    write_checkpoint(open_checkpoint(tiny_model), recipe("int8"), tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(tiny_model / name, tmp_path)
+    sizes: dict[str, int] = {}
+    answers = {}
+    for weights in ("auto", "packed", "dequantized"):
+
+        def note(state: LoadProgress, weights: str = weights) -> None:
+            sizes[weights] = state.total_nbytes
+
+        llm = LLM(tmp_path, platform="cpu", environ={}, settings={"weights": weights}, progress=note)
+        answers[weights] = texts(llm, "the ant", "an")
+    assert sizes["packed"] < sizes["auto"] == sizes["dequantized"]
+    assert answers["packed"] == answers["auto"] == answers["dequantized"]
+
+
 def test_the_model_is_the_named_one_then_the_variable_then_the_packaged_one(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +165,14 @@ def test_a_bad_setting_is_told_before_anything_runs(
 
 
 @pytest.mark.parametrize(
-    "settings", [{"dtype": "float16"}, {"codec": "fp8"}, {"codec": "fp8_e5m2", "dtype": "bfloat16"}]
+    "settings",
+    [
+        {"dtype": "float16"},
+        {"codec": "fp8"},
+        {"codec": "fp8_e5m2", "dtype": "bfloat16"},
+        {"codec": "int8"},
+        {"codec": "int8_g64", "dtype": "float16"},
+    ],
 )
 def test_narrow_formats_answer(tiny_model: Path, settings: dict[str, Any]) -> None:
     (text,) = texts(loaded(tiny_model, **settings), "the ant")

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
-HEADS, KV_HEADS, HEAD_DIM, HIDDEN, LAYERS, MAX_POSITIONS = 4, 2, 8, 32, 2, 4096
+HEADS, KV_HEADS, HEAD_DIM, HIDDEN, LAYERS, MAX_POSITIONS = 4, 2, 16, 32, 2, 4096
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

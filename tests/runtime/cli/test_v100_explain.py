@@ -88,7 +88,10 @@ def test_a_forced_route_is_chosen(v100: V100) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "route=flash_decode"], "'flash_decode' was forced and cannot take this decode call"),
+        (
+            ["--set", "route=flash_decode", "--head-dim", "96"],
+            "'flash_decode' was forced and cannot take this decode call",
+        ),
         (["--set", "route=flash_decod"], "did you mean"),
         (["--heads", "7", "--kv-heads", "2"], "--heads 7 is no multiple of --kv-heads 2"),
         (["--heads", "7", "--model", "here"], "--model says what its heads are"),

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from runtime.attention.attention import Attention
 from runtime.attention.declarations import LayerShape
-from runtime.config import AttentionConfig, CacheConfig, ModelConfig, RuntimeConfig, SchedulerConfig
+from runtime.config import AttentionConfig, CacheConfig, GraphConfig, ModelConfig, RuntimeConfig, SchedulerConfig
 from runtime.engine.engine import Engine
+from runtime.engine.graphs import GraphBackend
 from runtime.engine.model import Probe
 from runtime.platforms.cpu import CpuPlatform
 from runtime.platforms.declarations import PLATFORM_SPECS
@@ -106,6 +107,8 @@ def engine_of(
     max_model_len: int | None = None,
     prefix_caching: bool = True,
     prefill_chunk: int = 0,
+    graphs: tuple[int, ...] = (),
+    graph_backend: GraphBackend | None = None,
     **scheduler: Any,
 ) -> Engine:
     config = RuntimeConfig(
@@ -113,5 +116,6 @@ def engine_of(
         cache=CacheConfig(num_blocks=num_blocks, block_size=block_size, prefix_caching=prefix_caching),
         attention=AttentionConfig(prefill_chunk=prefill_chunk),
         scheduler=SchedulerConfig(**scheduler),
+        graphs=GraphConfig(enabled=bool(graphs), batch_sizes=graphs),
     )
-    return Engine(model, tokenizer, config, cpu())
+    return Engine(model, tokenizer, config, cpu(), graph_backend)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import LogitsProcessorList, MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from runtime.engine.drawing import draw
-from runtime.engine.filters import apply_filters
 from runtime.engine.randomness import Uniforms
 from runtime.engine.sampling_params import SamplingParams
+from runtime.kernels.reference.drawing import draw
+from runtime.kernels.reference.filters import apply_filters
 
 
 def seeded(*shape: int, seed: int = 0) -> torch.Tensor:

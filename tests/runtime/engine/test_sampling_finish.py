@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.engine.finish import end_tokens, finish_after
+from runtime.engine.finish import Ending, end_tokens
 from runtime.engine.request import Finish
 from runtime.engine.sampling_params import SamplingParams
 
@@ -15,15 +15,8 @@ EOS, STOP, OTHER = 2, 5, 9
 
 def after(token: int, num_output: int = 3, stop_string: str | None = None, **params: Any) -> Finish | None:
     given: dict[str, Any] = {"max_tokens": 8, "stop_token_ids": [STOP]} | params
-    return finish_after(
-        SamplingParams(**given),
-        frozenset({EOS}),
-        token_id=token,
-        num_output=num_output,
-        num_context=10 + num_output,
-        max_model_len=20,
-        stop_string=stop_string,
-    )
+    ending = Ending(SamplingParams(**given), frozenset({EOS}), most_tokens=10)
+    return ending.after(token, num_output, stop_string)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Native operators: schemas, registration, capability probes, and the trace of what ran."""

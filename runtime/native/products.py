@@ -1,0 +1,226 @@
+"""Operators on weights: the signatures of `runtime.kernels.triton`, and the flat ones that torch knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from torch import Tensor
+
+from runtime.formats.weights.declarations import weight_format
+from runtime.formats.weights.matrix import PackedMatrix
+from runtime.kernels.gate import Activation
+from runtime.kernels.reference.activation import gelu_tanh_and_mul, silu_and_mul
+from runtime.native.calling import Resolver, fallback_of, kernel_of, require, torch_operator
+from runtime.native.trace import is_traced
+
+DENSE = "dense"
+"""The format of a weight that is a tensor."""
+
+Weight = Tensor | PackedMatrix
+_ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"silu": silu_and_mul, "gelu_tanh": gelu_tanh_and_mul}
+_FlatWeight = tuple[list[Tensor], list[str], str, list[int], int]
+
+
+def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
+    """As `runtime.kernels.triton.gemv.product`."""
+    run, operand = (torch_operator, _flat(weight)) if is_traced() else (kernel_of, (weight,))
+    result: Tensor = run("gemv")(x, *operand, bias)
+    return result
+
+
+def add_product(target: Tensor, x: Tensor, weight: Weight) -> None:
+    """As `runtime.kernels.triton.gemv.add_product`."""
+    if is_traced():
+        torch_operator("gemv_add")(target, x, *_flat(weight))
+    else:
+        kernel_of("gemv_add")(target, x, weight)
+
+
+def gated_product(x: Tensor, weight: Weight, bias: Tensor | None, form: Activation) -> Tensor:
+    """As `runtime.kernels.triton.gemv.gated_product`."""
+    run, operand = (torch_operator, _flat(weight)) if is_traced() else (kernel_of, (weight,))
+    result: Tensor = run("gemv_gated")(x, *operand, bias, form)
+    return result
+
+
+def dequantize(weight: PackedMatrix, first_row: int, out: Tensor) -> None:
+    """As `runtime.kernels.triton.dequantize.dequantize`."""
+    if is_traced():
+        torch_operator("dequantize")(*_flat(weight), first_row, out)
+    else:
+        kernel_of("dequantize")(weight, first_row, out)
+
+
+def gemv_by(resolve: Resolver) -> Callable[..., Tensor]:
+    """What torch runs for `gemv`: the kernel, or the reference."""
+
+    def run(
+        x: Tensor,
+        parts: Sequence[Tensor],
+        names: Sequence[str],
+        form: str,
+        shape: Sequence[int],
+        group_size: int,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        result: Tensor = resolve("gemv")(x, _whole(parts, names, form, shape, group_size), bias)
+        return result
+
+    return run
+
+
+def gemv_gated_on_device(
+    x: Tensor,
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    bias: Tensor | None,
+    activation: str,
+) -> Tensor:
+    """What torch runs for `gemv_gated` on a device."""
+    result: Tensor = kernel_of("gemv_gated")(x, _whole(parts, names, form, shape, group_size), bias, activation)
+    return result
+
+
+def gemv_gated_on_cpu(
+    x: Tensor,
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    bias: Tensor | None,
+    activation: str,
+) -> Tensor:
+    """What torch runs for `gemv_gated` on a CPU."""
+    whole = fallback_of("gemv_gated")(x, _whole(parts, names, form, shape, group_size), bias)
+    return _ACTIVATIONS[activation](whole)
+
+
+def gemv_add_by(resolve: Resolver) -> Callable[..., None]:
+    """What torch runs for `gemv_add`: the kernel, or the reference."""
+
+    def run(
+        target: Tensor,
+        x: Tensor,
+        parts: Sequence[Tensor],
+        names: Sequence[str],
+        form: str,
+        shape: Sequence[int],
+        group_size: int,
+    ) -> None:
+        resolve("gemv_add")(target, x, _whole(parts, names, form, shape, group_size))
+
+    return run
+
+
+def dequantize_on_device(
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    first_row: int,
+    out: Tensor,
+) -> None:
+    """What torch runs for `dequantize` on a device."""
+    kernel_of("dequantize")(_whole(parts, names, form, shape, group_size), first_row, out)
+
+
+def dequantize_on_cpu(
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    first_row: int,
+    out: Tensor,
+) -> None:
+    """What torch runs for `dequantize` on a CPU. Columns stay in the order in which they are stored."""
+    stored = {name: part for name, part in zip(names, parts, strict=True) if name != "order"}
+    rows = slice(first_row, first_row + out.shape[0])
+    out.copy_(fallback_of("dequantize")(weight_format(form), group_size, stored, rows, shape[1]))
+
+
+def gemv_without_data(
+    x: Tensor,
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """What follows from the shapes of a `gemv`."""
+    _check_operands(x, _whole(parts, names, form, shape, group_size))
+    require(bias is None or tuple(bias.shape) == (shape[0],), f"the bias is not [{shape[0]}]")
+    return x.new_empty(x.shape[0], shape[0])
+
+
+def gemv_gated_without_data(
+    x: Tensor,
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    bias: Tensor | None,
+    activation: str,
+) -> Tensor:
+    """What follows from the shapes of a `gemv_gated`."""
+    require(activation in _ACTIVATIONS, f"activations are {', '.join(_ACTIVATIONS)}, not {activation}")
+    require(shape[0] % 2 == 0, f"{shape[0]} outputs are no gate and its other half")
+    return gemv_without_data(x, parts, names, form, shape, group_size, bias)[:, : shape[0] // 2].contiguous()
+
+
+def gemv_add_without_data(
+    target: Tensor,
+    x: Tensor,
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+) -> None:
+    """What follows from the shapes of a `gemv_add`."""
+    _check_operands(x, _whole(parts, names, form, shape, group_size))
+    require(
+        tuple(target.shape) == (x.shape[0], shape[0]),
+        f"the target is {list(target.shape)}, not [{x.shape[0]}, {shape[0]}]",
+    )
+
+
+def dequantize_without_data(
+    parts: Sequence[Tensor],
+    names: Sequence[str],
+    form: str,
+    shape: Sequence[int],
+    group_size: int,
+    first_row: int,
+    out: Tensor,
+) -> None:
+    """What follows from the shapes of a `dequantize`."""
+    n, k = _whole(parts, names, form, shape, group_size).shape
+    require(out.dim() == 2 and out.shape[1] == k, f"out is {list(out.shape)}, not [rows, {k}]")
+    require(first_row + out.shape[0] <= n, f"there are {n} rows")
+
+
+def _flat(weight: Weight) -> _FlatWeight:
+    if isinstance(weight, Tensor):
+        return [weight], ["weight"], DENSE, list(weight.shape), 0
+    return [*weight.parts.values()], [*weight.parts], weight.spec.name, list(weight.shape), weight.group_size
+
+
+def _whole(parts: Sequence[Tensor], names: Sequence[str], form: str, shape: Sequence[int], group_size: int) -> Weight:
+    """Raises ValueError where the parts are not those of the format."""
+    if form == DENSE:
+        return parts[0]
+    rows, columns = shape
+    return PackedMatrix(weight_format(form), (rows, columns), group_size, dict(zip(names, parts, strict=True)))
+
+
+def _check_operands(x: Tensor, weight: Weight) -> None:
+    columns = weight.shape[1]
+    require(x.dim() == 2 and x.shape[1] == columns, f"x is {list(x.shape)}, not [rows, {columns}]")

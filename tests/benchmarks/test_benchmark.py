@@ -81,7 +81,7 @@ def test_a_finding_is_no_error() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs Linux's /proc")
 def test_memory_is_summed_over_the_process_tree() -> None:
-    hold = "import time; held = bytearray(b'x' * (64 << 20)); time.sleep(0.5)"
+    hold = "import time; held = bytearray(b'x' * (64 << 20)); time.sleep(1.5)"
     start = f"import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {hold!r}])"
 
     alone, both = Peak.of(python(hold)), Peak.of(python(f"{start}; {hold}; child.wait()"))

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+
+def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+    """What an error says behind a name that is not known: up to three that are near it, or `otherwise`."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=3)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
 
 class VoltgateError(Exception):
     """Base of all of them: the message says what is wrong, where, and what to do about it."""

@@ -17,6 +17,7 @@ from analyzers.layering.policy import (
     LayersContract,
     ProtectedContract,
 )
+from analyzers.nearest import nearest
 
 
 class PolicyProblem(NamedTuple):
@@ -114,8 +115,6 @@ class _Checker:
         return pattern in self._names or any(covers(name) for name in self._names)
 
     def _nearest(self, pattern: str, prefix: str) -> str:
-        from difflib import get_close_matches
-
         elsewhere = [n for n in self._names if n.startswith(prefix) and n.endswith(f".{pattern}")]
         if elsewhere:
             return min(elsewhere, key=lambda name: (name.count("."), name)).removeprefix(prefix)
@@ -123,7 +122,7 @@ class _Checker:
         same_depth = [
             name.removeprefix(prefix) for name in self._names if name.startswith(prefix) and name.count(".") == depth
         ]
-        return next(iter(get_close_matches(pattern, sorted(same_depth), 1)), "")
+        return nearest(pattern, same_depth)
 
 
 def _repeated_names(key: str, names: Sequence[str]) -> Iterator[PolicyProblem]:
@@ -154,11 +153,9 @@ def _unwatching(key: str, pattern: CouplingPattern, paths: Sequence[str]) -> Ite
 
 def _nearest_glob(globs: Sequence[str], paths: Sequence[str]) -> str:
     """The first of the globs with its folders put right; empty where nothing is near."""
-    from difflib import get_close_matches
-
     glob = globs[0] if globs else ""
     parts = glob.strip("/").split("/")
     literal = next((index for index, part in enumerate(parts) if "*" in part or "?" in part or "[" in part), len(parts))
     heads = {"/".join(path.split("/")[:literal]) for path in paths}
-    near = get_close_matches("/".join(parts[:literal]), sorted(heads), 1) if literal else []
-    return "/".join([*near, *parts[literal:]]) if near else ""
+    near = nearest("/".join(parts[:literal]), heads) if literal else ""
+    return "/".join([near, *parts[literal:]]) if near else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from analyzers.declarations.reader import FieldProblem, Reader, UnreadableError
 from analyzers.declarations.tables import TableRow, read_rows
 from analyzers.declarations.values import Place
 from analyzers.finding import Finding
+from analyzers.nearest import nearest
 from analyzers.reference.page import Block, PageRow, Section, stated
 from analyzers.reference.policy import SectionPolicy
 
@@ -88,5 +88,5 @@ def _finding(rule: str, place: Place, subject: str, message: str, hint: str) -> 
 
 
 def _near(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"Did you mean `{near[0]}`?" if near else ""
+    near = nearest(name, known)
+    return f"Did you mean `{near}`?" if near else ""

@@ -89,13 +89,6 @@ class AttentionBatch:
         return len(self.query_lens)
 
     @functools.cached_property
-    def block_tables(self) -> Tensor:
-        """int32 [R, max_blocks]: the tables on the device, short ones filled with block 0, which nothing reads."""
-        widest = max(map(len, self.tables), default=0)
-        padded = [[*table, *[0] * (widest - len(table))] for table in self.tables]
-        return torch.tensor(padded, dtype=torch.int32, device=self.slots.device).view(len(padded), widest)
-
-    @functools.cached_property
     def stages(self) -> dict[Stage, PagedRows]:
         """The rows of every stage that this step has."""
         stages: dict[Stage, list[int]] = {"decode": [], "verify": [], "prefill": []}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 from runtime.attention.declarations import OBSERVERS, ROUTE_SPECS, LayerShape, RouteSpec, Stage
-from runtime.errors import RouteError
+from runtime.errors import RouteError, meant
 
 AUTO = "auto"
 NOT_BUILT = "declared, kernel not built yet"
@@ -117,8 +116,7 @@ def find_route(name: str) -> RouteSpec:
     if name in OBSERVERS:
         raise RouteError(f"attention.route: {name!r} is an observer, a counter that no call can take")
     names = [spec.name for spec in ROUTE_SPECS]
-    near = get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"declared: {', '.join(names)}"
+    hint = meant(name, names, f"declared: {', '.join(names)}")
     raise RouteError(f"attention.route: no route is called {name!r}; {hint}")
 
 

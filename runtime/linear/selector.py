@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Literal
 
 from runtime.config.schema import KernelsConfig
-from runtime.errors import RouteError
+from runtime.errors import RouteError, meant
 from runtime.linear.declarations import LINEAR_SPECS, ProviderSpec, Weights
 
 AUTO = "auto"
@@ -135,8 +134,7 @@ def find_provider(name: str) -> ProviderSpec:
         if spec.name == name:
             return spec
     names = [spec.name for spec in LINEAR_SPECS]
-    near = get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"declared: {AUTO}, {', '.join(names)}"
+    hint = meant(name, names, f"declared: {AUTO}, {', '.join(names)}")
     raise RouteError(f"kernels.linear: no provider is called {name!r}; {hint}")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.errors import KernelError
+from runtime.kernels.selector import INSTALL
 from runtime.platforms.bounded import run_bounded
 
 _TIMEOUT_SECONDS = 60.0
@@ -68,7 +69,7 @@ def _disassemble(option: str, file: str) -> str:
     spec = importlib.util.find_spec("triton")
     tool = Path(spec.origin).parent / "backends/nvidia/bin/cuobjdump" if spec and spec.origin else None
     if tool is None or not tool.is_file():
-        raise KernelError("reading a cubin needs cuobjdump, which comes with Triton; run `pip install triton==3.6.0`")
+        raise KernelError(f"reading a cubin needs cuobjdump, which comes with Triton; run `{INSTALL}`")
     outcome = run_bounded([str(tool), option, file], _TIMEOUT_SECONDS)
     if outcome.failure:
         raise KernelError(f"cuobjdump {option}: {outcome.failure}")

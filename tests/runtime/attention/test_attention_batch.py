@@ -73,9 +73,10 @@ def test_a_request_is_in_the_stage_of_its_rows(
 
 
 def test_block_tables_are_padded_to_the_widest() -> None:
-    batch = AttentionBatch.build([[3], [5, 1, 2]], [0, 8], [2, 1], 4)
-    assert batch.block_tables.dtype is torch.int32
-    assert batch.block_tables.tolist() == [[3, 0, 0], [5, 1, 2]]
+    batch = AttentionBatch.build([[3], [5, 1, 2]], [1, 8], [1, 1], 4)
+    tables = batch.stages["decode"].metadata.block_tables
+    assert tables.dtype is torch.int32
+    assert tables.tolist() == [[3, 0, 0], [5, 1, 2]]
 
 
 @pytest.mark.parametrize(("start", "length"), [(0, 0), (7, 2), (8, 1)])

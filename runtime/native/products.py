@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -19,6 +20,7 @@ DENSE = "dense"
 Weight = Tensor | PackedMatrix
 _ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"silu": silu_and_mul, "gelu_tanh": gelu_tanh_and_mul}
 _FlatWeight = tuple[list[Tensor], list[str], str, list[int], int]
+_FLAT_ARGUMENTS = 5
 
 
 def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
@@ -51,37 +53,20 @@ def dequantize(weight: PackedMatrix, first_row: int, out: Tensor) -> None:
         kernel_of("dequantize")(weight, first_row, out)
 
 
-def gemv_by(resolve: Resolver) -> Callable[..., Tensor]:
-    """What torch runs for `gemv`: the kernel, or the reference."""
+def on_weight(operator: str, resolve: Resolver, before: int) -> Callable[..., Any]:
+    """What torch runs for an operator: its kernel or its reference, on a weight that is whole again.
 
-    def run(
-        x: Tensor,
-        parts: Sequence[Tensor],
-        names: Sequence[str],
-        form: str,
-        shape: Sequence[int],
-        group_size: int,
-        bias: Tensor | None = None,
-    ) -> Tensor:
-        result: Tensor = resolve("gemv")(x, _whole(parts, names, form, shape, group_size), bias)
-        return result
+    Args:
+        operator: its name.
+        resolve: finds what runs it.
+        before: arguments in front of the weight.
+    """
+
+    def run(*arguments: Any) -> Any:
+        after = before + _FLAT_ARGUMENTS
+        return resolve(operator)(*arguments[:before], _whole(*arguments[before:after]), *arguments[after:])
 
     return run
-
-
-def gemv_gated_on_device(
-    x: Tensor,
-    parts: Sequence[Tensor],
-    names: Sequence[str],
-    form: str,
-    shape: Sequence[int],
-    group_size: int,
-    bias: Tensor | None,
-    activation: str,
-) -> Tensor:
-    """What torch runs for `gemv_gated` on a device."""
-    result: Tensor = kernel_of("gemv_gated")(x, _whole(parts, names, form, shape, group_size), bias, activation)
-    return result
 
 
 def gemv_gated_on_cpu(
@@ -97,36 +82,6 @@ def gemv_gated_on_cpu(
     """What torch runs for `gemv_gated` on a CPU."""
     whole = fallback_of("gemv_gated")(x, _whole(parts, names, form, shape, group_size), bias)
     return _ACTIVATIONS[activation](whole)
-
-
-def gemv_add_by(resolve: Resolver) -> Callable[..., None]:
-    """What torch runs for `gemv_add`: the kernel, or the reference."""
-
-    def run(
-        target: Tensor,
-        x: Tensor,
-        parts: Sequence[Tensor],
-        names: Sequence[str],
-        form: str,
-        shape: Sequence[int],
-        group_size: int,
-    ) -> None:
-        resolve("gemv_add")(target, x, _whole(parts, names, form, shape, group_size))
-
-    return run
-
-
-def dequantize_on_device(
-    parts: Sequence[Tensor],
-    names: Sequence[str],
-    form: str,
-    shape: Sequence[int],
-    group_size: int,
-    first_row: int,
-    out: Tensor,
-) -> None:
-    """What torch runs for `dequantize` on a device."""
-    kernel_of("dequantize")(_whole(parts, names, form, shape, group_size), first_row, out)
 
 
 def dequantize_on_cpu(

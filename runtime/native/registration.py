@@ -47,25 +47,25 @@ register_operator(
 )
 register_operator(
     "gemv",
-    device=products.gemv_by(kernel_of),
-    cpu=products.gemv_by(fallback_of),
+    device=products.on_weight("gemv", kernel_of, 1),
+    cpu=products.on_weight("gemv", fallback_of, 1),
     fake=products.gemv_without_data,
 )
 register_operator(
     "gemv_add",
-    device=products.gemv_add_by(kernel_of),
-    cpu=products.gemv_add_by(fallback_of),
+    device=products.on_weight("gemv_add", kernel_of, 2),
+    cpu=products.on_weight("gemv_add", fallback_of, 2),
     fake=products.gemv_add_without_data,
 )
 register_operator(
     "gemv_gated",
-    device=products.gemv_gated_on_device,
+    device=products.on_weight("gemv_gated", kernel_of, 1),
     cpu=products.gemv_gated_on_cpu,
     fake=products.gemv_gated_without_data,
 )
 register_operator(
     "dequantize",
-    device=products.dequantize_on_device,
+    device=products.on_weight("dequantize", kernel_of, 0),
     cpu=products.dequantize_on_cpu,
     fake=products.dequantize_without_data,
 )

@@ -12,12 +12,11 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 from pseudo_terminal import Terminal
+from v100_types import V100, Python
 
 from runtime.cli import cli
 
 ROOT = Path(__file__).parents[3]
-V100 = Callable[..., Result]
-Python = Callable[..., subprocess.CompletedProcess[str]]
 
 torch.set_num_threads(1)
 

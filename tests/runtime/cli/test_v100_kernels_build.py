@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import V100
+from v100_types import V100
 
 from runtime.errors import KernelError
 from runtime.native import binary

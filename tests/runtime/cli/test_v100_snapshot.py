@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from conftest import V100, Python
+from v100_types import V100, Python
 
 from analyzers.evidence.artifacts import read_artifact
 from analyzers.evidence.kinds import Kind

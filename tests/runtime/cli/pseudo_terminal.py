@@ -8,6 +8,7 @@ import pty
 import select
 import subprocess
 import termios
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,9 +45,11 @@ class Terminal:
 
     def until(self, text: str, pressing: str = "") -> str:
         """Wait for `text`, pressing keys again and again; return what was shown since the last wait, with it."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
         while text not in self._shown:
             self.press(pressing)
-            if not self._read(1.0 if pressing else _PATIENCE_SECONDS) and not pressing:
+            more = self._read(1.0 if pressing else _PATIENCE_SECONDS)
+            if not more and (not pressing or time.monotonic() >= deadline):
                 raise AssertionError(f"{text!r} was never shown, but: {self._shown!r}")
         end = self._shown.index(text) + len(text)
         seen, self._shown = self._shown[:end], self._shown[end:]

@@ -8,7 +8,7 @@ import pytest
 
 
 def pytest_configure() -> None:
-    """A shell starts what it puts in the background deaf to Ctrl-C, and every program a test starts would inherit it."""
+    """A shell starts what it puts in the background deaf to Ctrl-C, and what a test starts would inherit that."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

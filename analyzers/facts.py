@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -18,8 +19,8 @@ from analyzers.source import Problem, Source
 from analyzers.trees.tree import Tree, blob_digest
 
 _BATCH = 100
-"""Files in one unit of work: large enough that starting the syntax checker does not count, small enough to share."""
-_PARALLEL_FROM = 200
+"""The most files in one unit of work, so that its results do not take much memory."""
+_PARALLEL_FROM = 100
 """Fewer files than this are read faster by one process than two can be started."""
 
 
@@ -96,16 +97,18 @@ class FactBase:
         unknown = {path for need in needs for path in need.paths} - self._digests.keys()
         if unknown and self.cache is not None and not self.cache.is_empty():
             self._digests.update(self.tree.digests(unknown))
-        missing: dict[str, list[Extractor]] = {}
+        missing: dict[str, dict[str, Extractor]] = {}
+        """By path and kind: several analysers may ask for the same."""
         for need in needs:
-            known = self._facts.setdefault(need.extractor.kind, {})
-            remembered = self._remembered(need.extractor.kind, (path for path in need.paths if path not in known))
+            kind = need.extractor.kind
+            known = self._facts.setdefault(kind, {})
+            remembered = self._remembered(kind, (path for path in need.paths if path not in known))
             known.update(remembered)
             self._checked.update(remembered)
             for path in need.paths:
                 if path not in known:
-                    missing.setdefault(path, []).append(need.extractor)
-        jobs = [_Job(path, tuple(wanted), path in self._checked) for path, wanted in sorted(missing.items())]
+                    missing.setdefault(path, {})[kind] = need.extractor
+        jobs = [_Job(path, (*wanted.values(),), path in self._checked) for path, wanted in sorted(missing.items())]
         self._extract(jobs, progress)
 
     def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, Any]:
@@ -148,18 +151,20 @@ class FactBase:
 def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
     if not jobs:
         return
-    batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
-    workers = min(os.cpu_count() or 1, len(batches), 16)
+    workers = min(os.cpu_count() or 1, 16)
+    # Several batches for each, since no two take the same time.
+    size = min(_BATCH, -(-len(jobs) // (4 * workers)))
+    batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
     if len(jobs) < _PARALLEL_FROM or workers < 2:
         yield from _with_syntax_errors(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(workers, initializer=_follow_parent) as pool:
+    with ProcessPoolExecutor(workers, initializer=_start_worker) as pool:
         try:
             # This forks, so it comes before there is a thread.
-            extracted = pool.map(_extract_batch, [tree] * len(batches), batches)
+            extracted = pool.map(_extract_then_collect, [tree] * len(batches), batches)
             yield from _with_syntax_errors(tree, jobs, extracted)
         except BrokenProcessPool:
             raise UserError("a worker process was killed while it read files; is there enough memory?") from None
@@ -186,6 +191,20 @@ def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Re
 
 def _is_python(path: str) -> bool:
     return path.endswith((".py", ".pyi"))
+
+
+def _start_worker() -> None:
+    _follow_parent()
+    # Syntax trees come and go by the million; looking for cycles among them again and again takes a tenth of the time.
+    gc.disable()
+    gc.freeze()
+
+
+def _extract_then_collect(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
+    """What a worker does with a batch: the cycles of all its files are collected at once."""
+    results = _extract_batch(tree, jobs)
+    gc.collect()
+    return results
 
 
 def _follow_parent() -> None:

@@ -6,6 +6,14 @@ from itertools import zip_longest
 
 from analyzers.finding import Finding
 
+WRITE_REFERENCE = "gates reference --write"
+WRITE_ENVIRONMENT = "gates env --write"
+
+
+def generated_mark(command: str) -> str:
+    """The words by which a page says what writes it, and by which that knows its own pages."""
+    return f"`{command}` generates this page"
+
 
 def stale_page(rule: str, path: str, generated: str, found: str | None, command: str) -> list[Finding]:
     """Report a page that is not what it would be if it were generated now.

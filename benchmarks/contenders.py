@@ -19,6 +19,9 @@ _TOOLS = CACHE / "tools"
 _SUITE = Path(sys.executable).with_name("gates")
 _FINDINGS = (0, 1)
 """Exit statuses of a linter that did its work: nothing found, something found."""
+_AS_INSTALLED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Pip leaves bytecode beside what it installs, and so it did for the other tools. A machine that forbids Python to
+write any would have the suite compiled again by each run."""
 
 
 def install_others() -> None:
@@ -71,8 +74,8 @@ class Suite:
 
     def command(self, name: str, *options: str) -> Command:
         argv = [str(_SUITE), name, "--root", str(self.tree), *options]
-        return Command(argv, self.tree, {"XDG_CACHE_HOME": str(self.cache)}, _FINDINGS)
+        return Command(argv, self.tree, {"XDG_CACHE_HOME": str(self.cache), **_AS_INSTALLED}, _FINDINGS)
 
 
 def print_version() -> Command:
-    return Command([str(_SUITE), "--version"], Path.cwd(), {})
+    return Command([str(_SUITE), "--version"], Path.cwd(), _AS_INSTALLED)

@@ -97,7 +97,11 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """A closed stream swallows what is written to it; one in a narrow encoding gets escapes instead of failing."""
+    """A closed stream is empty and swallows what is written; one in a narrow encoding gets escapes instead of failing.
+
+    Each gets back the descriptor that was closed, which is the lowest free one, before any other file takes it.
+    """
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -10,13 +10,12 @@ from analyzers.doclinks.links import find_broken_links
 from analyzers.doclinks.paths import PathIndex
 from analyzers.doclinks.policy import DocsPolicy, dialect_of, normal_folder
 from analyzers.doclinks.rules import RULES
-from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding
 from analyzers.globs import matcher
 from analyzers.markdown.extractor import MarkdownExtractor, is_markdown
 from analyzers.markdown.facts import Dialect, MarkdownFacts
-from gates.files import write_atomically
+from gates.files import write_text
 from gates.gate import Context
 from gates.run import Sources
 from gates.settings.load import Loaded
@@ -97,10 +96,7 @@ def fix_links(loaded: Loaded, sources: Sources) -> dict[str, int]:
         wanted = list(group)
         text = _exact_text(context, path)
         assert text is not None
-        try:
-            write_atomically(context.tree.root / path, apply_edits(text, wanted).encode())
-        except OSError as error:
-            raise UserError(f"{path}: cannot be written: {error.strerror}") from None
+        write_text(context.tree.root, path, apply_edits(text, wanted))
         changed[path] = len(wanted)
     return changed
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec import structs
+
 from analyzers.cache import FactCache
+from analyzers.declarations.reader import UnreadableError
 from analyzers.errors import UserError
 from analyzers.evidence.analyse import Review, analyse, uncovered
 from analyzers.evidence.artifacts import digest_of
@@ -40,8 +43,8 @@ class Declared(NamedTuple):
 
     subjects: list[Subject]
     plans: Plans
-    unread: list[str]
-    """Declarations that could not be read, so that nobody can tell whether they changed."""
+    errors: Mapping[str, list[UnreadableError]]
+    """Table of routes -> what in it could not be read."""
 
 
 class Comparison(NamedTuple):
@@ -54,6 +57,7 @@ class Comparison(NamedTuple):
     """Every file that changed, but for those that no gate looks at."""
     plans: Plans
     unread: list[str]
+    """What could not be read, so that nobody can tell whether it changed; nothing that may rest on it is a change."""
 
     @property
     def policy(self) -> EvidencePolicy:
@@ -93,18 +97,22 @@ def compare(loaded: Loaded, base: str, *, cache: FactCache | None, progress: Pro
     root = loaded.file.parent
     commit = merge_base(root, base)
     now = Sources().context(loaded, cache)
-    _check(now)
     was = Sources(ref=commit).context(_past(loaded, commit), cache)
-    after, before = _declared(now, cache, progress), _declared(was, cache, progress)
+    facts_now, facts_then = (_gathered(context, cache, progress) for context in (now, was))
     outside = [matcher(context.settings.exclude) for context in (was, now)]
     files = [path for path in changed_files(root, commit) if not all(excluded(path) for excluded in outside)]
+    changed = [*_changed_files(files, was, now)]
+    then = f" (at {commit[:12]})"
+    if unread := _unread(facts_then, facts_now, files, then):
+        return Comparison(now, commit, changed, files, {}, unread)
+    after, before = _declared(now, facts_now), _declared(was, facts_then)
     return Comparison(
         context=now,
         commit=commit,
-        changes=[*changes_between(before.subjects, after.subjects), *_changed_files(files, was, now)],
+        changes=[*_declared_changes(before, after), *changed],
         files=files,
         plans=after.plans,
-        unread=[*after.unread, *(f"{problem} (at {commit[:12]})" for problem in before.unread)],
+        unread=[*dict.fromkeys((*_told(after.errors, ""), *_told(before.errors, then)))],
     )
 
 
@@ -126,14 +134,6 @@ def findings(comparison: Comparison, text: str, name: str) -> list[Finding]:
     return identify(analyse(comparison.policy, review))
 
 
-def _check(context: Context) -> None:
-    """Refuse settings that do not fit the tree."""
-    policy = context.settings.evidence or EvidencePolicy()
-    for index, glob in enumerate(policy.kernels):
-        if not any(map(matcher([glob]), context.paths)):
-            raise context.loaded.error(("evidence", "kernels", index), f"{glob}: no file matches")
-
-
 def _past(loaded: Loaded, commit: str) -> Loaded:
     """The settings at a commit, as far as there were any; the rest is that of today."""
     root = loaded.file.parent
@@ -141,14 +141,18 @@ def _past(loaded: Loaded, commit: str) -> Loaded:
     if past is None:
         return loaded
     missing = {name: getattr(loaded.settings, name) for name in _COMPARED if getattr(past.settings, name) is None}
-    return replace(past, settings=past.settings.model_copy(update=missing))
+    return replace(past, settings=structs.replace(past.settings, **missing))
 
 
-def _declared(context: Context, cache: FactCache | None, progress: Progress) -> Declared:
+def _gathered(context: Context, cache: FactCache | None, progress: Progress) -> FactBase:
     facts = FactBase(context.tree, cache)
-    settings = context.settings
-    gates = [module.GATE for module in (routes, config, env) if getattr(settings, module.GATE.name) is not None]
+    gates = [module.GATE for module in (routes, config, env) if getattr(context.settings, module.GATE.name) is not None]
     facts.gather([need for gate in gates for need in gate.needs(context)], progress)
+    return facts
+
+
+def _declared(context: Context, facts: FactBase) -> Declared:
+    settings = context.settings
     subjects: list[Subject] = []
     readings = []
     if settings.routes is not None:
@@ -158,9 +162,38 @@ def _declared(context: Context, cache: FactCache | None, progress: Progress) -> 
         subjects += settings_in(config.configuration_of(context, facts))
     if settings.env is not None:
         subjects += variables_in(env.GATE.inventory(context, facts))
-    errors = [error for reading in readings for error in reading.errors]
-    unread = [f"{error.place.path}:{error.place.line}: {error}" for error in errors]
-    return Declared(subjects, plans_of(readings), unread)
+    errors = {reading.policy.name: reading.errors for reading in readings}
+    return Declared(subjects, plans_of(readings), errors)
+
+
+def _unread(before: FactBase, after: FactBase, changed: Sequence[str], then: str) -> list[str]:
+    """The files because of which the declarations of the two trees cannot be compared, each with its problem.
+
+    What could not be read before either, and has not changed, hides no change.
+    """
+    was, now = ({**facts.tree.problems, **facts.problems} for facts in (before, after))
+    same = (was.keys() & now.keys()).difference(changed)
+    return [
+        f"{path}:{problem.line}: {problem.message}{when}" if problem.line else f"{path}: {problem.message}{when}"
+        for problems, when in ((now, ""), (was, then))
+        for path, problem in sorted(problems.items())
+        if path not in same
+    ]
+
+
+def _told(tables: Mapping[str, list[UnreadableError]], when: str) -> Iterator[str]:
+    """What cannot be read in tables of routes."""
+    for errors in tables.values():
+        yield from (f"{error.place.path}:{error.place.line}: {error}{when}" for error in errors)
+
+
+def _declared_changes(before: Declared, after: Declared) -> Iterator[Change]:
+    """What is declared otherwise; of a table that cannot be read as far as before, nobody knows."""
+    was, now = ({name: [*map(str, errors)] for name, errors in side.errors.items()} for side in (before, after))
+    for change in changes_between(before.subjects, after.subjects):
+        table = change.subject.table
+        if was.get(table, []) == now.get(table, []):
+            yield change
 
 
 def _changed_files(files: Sequence[str], was: Context, now: Context) -> Iterator[Change]:

@@ -10,6 +10,7 @@ from analyzers.finding import Rule
 from analyzers.nearest import nearest
 
 _INDEX = "README.md"
+_MARK = "`gates explain --write FOLDER` generates this folder"
 
 
 class UnknownRuleError(UserError):
@@ -57,17 +58,25 @@ def index(rules: Iterable[Rule]) -> str:
     ]
     head = (
         "# Rules\n\n"
-        "`gates explain CODE` prints the same pages. `gates explain --write FOLDER` generates this folder from the "
-        "rules themselves: change those, not these files.\n\n"
+        f"`gates explain CODE` prints the same pages. {_MARK} from the rules themselves: change those, not these files."
+        "\n\n"
         "| code | name | what it finds |\n| --- | --- | --- |\n"
     )
     return head + "\n".join(rows) + "\n"
 
 
 def write_pages(rules: Iterable[Rule], folder: Path) -> None:
-    """Make a folder hold the pages of these rules and their index, and the page of no other rule."""
+    """Make a folder hold the pages of these rules and their index, and the page of no other rule.
+
+    Raises:
+        UserError: the folder holds files of these names, and its index is not one of ours.
+    """
     pages = _pages(rules)
     folder.mkdir(parents=True, exist_ok=True)
+    present = [name for name in (*pages, *_left_over(folder, pages)) if (folder / name).exists()]
+    if present and _MARK.encode() not in (_read(folder / _INDEX) or b""):
+        told = f"{folder / present[0]} would be overwritten, and no `gates explain --write` wrote it"
+        raise UserError(f"{told}: name a folder of its own for the pages")
     for name in _left_over(folder, pages):
         (folder / name).unlink()
     for name, text in pages.items():

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from analyzers.errors import UserError
+from analyzers.generated import generated_mark
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -36,13 +37,43 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def write_text(root: Path, path: str, text: str) -> None:
+def write_text(root: Path, path: str, text: str, encoding: str = "utf-8") -> None:
     """Replace a text file of a tree in one step, as `write_atomically` does.
 
     Raises:
-        UserError: the file cannot be written; it is as it was.
+        UserError: the file cannot be written, or symbolic links lead from it out of the tree; it is as it was.
     """
+    refuse_outside(root, root / path)
     try:
-        write_atomically(root / path, text.encode())
+        write_atomically(root / path, text.encode(encoding))
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_generated(root: Path, path: str, text: str, command: str) -> None:
+    """Write a generated page over what `command` wrote before, or where there is nothing.
+
+    Raises:
+        UserError: somebody else wrote what is there, or the page cannot be written; it is as it was.
+    """
+    try:
+        present = (root / path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        present = b""
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    if present.strip() and generated_mark(command).encode() not in present:
+        remedy = "name another page in the settings, or delete the file if it may go"
+        raise UserError(f"{path}: `{command}` did not write this page, and would overwrite it: {remedy}")
+    write_text(root, path, text)
+
+
+def refuse_outside(root: Path, path: Path) -> None:
+    """Check that a file to write is one of a tree.
+
+    Raises:
+        UserError: its path, or a symbolic link on it, leads out.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(os.path.realpath(root)):
+        raise UserError(f"{path}: not written, for it leads out of {root} to {target}: put the file itself there")

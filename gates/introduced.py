@@ -6,6 +6,7 @@ import datetime
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from analyzers.cache import FactCache
 from analyzers.facts import FactBase, Progress
@@ -18,7 +19,7 @@ from gates.baseline.renames import renamed_modules, under_new_names
 from gates.gate import Context, Gate
 from gates.registry import configured
 from gates.reporting import compose
-from gates.run import Sources, find
+from gates.run import Found, Sources, find
 from gates.settings.load import Loaded, load_past
 from reports.report import GateSummary, Report, Verdict
 from reports.wording import plural
@@ -40,6 +41,15 @@ class _Change:
     moves: list[Move[Finding]]
     gone: list[Entry]
     """What only the merge base has."""
+    unsure: int
+    """How many findings of the merge base may be gone, or stand in a file that cannot be read."""
+
+
+class _Before(NamedTuple):
+    """What one gate had to say of the merge base, under the names of today."""
+
+    accepted: Baseline
+    unread: set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +80,7 @@ def introduced(
     commit = merge_base(root, base, sources.ref or "HEAD")
     point = _Base(commit, renamed_files(root, commit, ref=sources.ref, staged=sources.staged))
     before = _found_before(point, context, gates, cache, progress)
-    changes = [
-        _change(gate, found[gate.name].findings, found[gate.name].files, before[gate.name], loaded, sources)
-        for gate in gates
-    ]
+    changes = [_change(gate, found[gate.name], before[gate.name], loaded, sources) for gate in gates]
     new = [finding for change in changes for finding in change.new]
     said = [*context.tree.notes, *(note for change in changes for note in _notes(change, commit[:12]))]
     verdict = Verdict.BROKEN if new else Verdict.CLEAN
@@ -83,16 +90,18 @@ def introduced(
 
 def _found_before(
     point: _Base, context: Context, gates: Sequence[Gate], cache: FactCache | None, progress: Progress
-) -> dict[str, Baseline]:
+) -> dict[str, _Before]:
     """What each gate finds at the base, under the names of today."""
     found: dict[str, list[Finding]] = {gate.name: [] for gate in gates}
+    unread: dict[str, set[str]] = {gate.name: set() for gate in gates}
     for settings in _settings_then_and_now(context.loaded, point.commit):
         past = Sources(ref=point.commit).context(settings, cache)
         modules = renamed_modules(point.renames, past.modules, context.modules)
         able = [gate for gate in gates if gate.name in configured(settings.settings)]
         for name, then in find(able, past, FactBase(past.tree, cache), progress).items():
             found[name] += identify(under_new_names(then.findings, point.renames, modules))
-    return {name: _accepting(name, findings) for name, findings in found.items()}
+            unread[name] |= {point.renames.get(path, path) for path in then.unread}
+    return {name: _Before(_accepting(name, findings), unread[name]) for name, findings in found.items()}
 
 
 def _accepting(name: str, findings: list[Finding]) -> Baseline:
@@ -109,25 +118,25 @@ def _settings_then_and_now(loaded: Loaded, commit: str) -> Iterator[Loaded]:
         yield past
 
 
-def _change(
-    gate: Gate, findings: list[Finding], files: int, before: Baseline, loaded: Loaded, sources: Sources
-) -> _Change:
-    judgement = judge(findings, before, loaded.settings.waivers, datetime.date.today())
+def _change(gate: Gate, found: Found, before: _Before, loaded: Loaded, sources: Sources) -> _Change:
+    unread = found.unread - before.unread
+    judgement = judge(found.findings, before.accepted, loaded.settings.waivers, datetime.date.today(), unread)
     rehomed = accept_moves(judgement)
     taken = {move.old for move in rehomed.moves}
-    amounts = before.amounts()
+    amounts = before.accepted.amounts()
 
     def covered(findings: Sequence[Finding]) -> list[Finding]:
         return [finding for finding in findings if sources.cover(finding.path)]
 
     return _Change(
         gate=gate,
-        files=files,
+        files=found.files,
         new=[_with_amount(finding, amounts) for finding in covered(rehomed.left)],
         there=covered(judgement.accepted),
         waived=covered(judgement.waived),
         moves=[move for move in rehomed.moves if sources.cover(move.new.path)],
         gone=[entry for entry in judgement.stale if entry not in taken and sources.cover(entry.path)],
+        unsure=sum(sources.cover(entry.path) for entry in judgement.unsure),
     )
 
 
@@ -147,11 +156,14 @@ def _notes(change: _Change, commit: str) -> Iterator[str]:
         verb = "counts" if len(change.moves) == 1 else "count"
         yield f"{plural(len(change.moves), 'finding')} of {name} {verb} as moved since {commit}, not as new: {listed}."
     if change.gone:
-        yield f"{plural(len(change.gone), 'finding')} of {name} that {commit} has {_is(change.gone)} gone."
+        yield f"{plural(len(change.gone), 'finding')} of {name} that {commit} has {_is(len(change.gone))} gone."
+    if change.unsure:
+        known = f"{plural(change.unsure, 'finding')} of {name} that {commit} has {_is(change.unsure)} not found"
+        yield f"{known}, and counted neither as gone nor as moved: files that could be read then cannot be read now."
 
 
-def _is(entries: Sequence[object]) -> str:
-    return "is" if len(entries) == 1 else "are"
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _summary(change: _Change) -> GateSummary:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from analyzers.cache import FactCache
 from analyzers.configuration.configuration import Configuration
 from analyzers.declarations.values import Place
 from analyzers.facts import FactBase, Need, Progress
 from analyzers.finding import Finding
-from analyzers.generated import stale_page
+from analyzers.generated import WRITE_REFERENCE, stale_page
 from analyzers.markdown.extractor import MarkdownExtractor
 from analyzers.markdown.facts import MarkdownFacts
 from analyzers.reference.analyse import Reading, broken_links, read_page
@@ -21,7 +21,7 @@ from analyzers.reference.rules import OF_THE_SETTINGS, RULES
 from gates.config import GATE as CONFIG
 from gates.config import configuration_of
 from gates.declared import DeclaredModules
-from gates.files import write_text
+from gates.files import write_generated
 from gates.gate import Context
 from gates.run import Sources
 from gates.settings.errors import SettingsError
@@ -53,8 +53,7 @@ class ReferenceGate:
         reading = reading_of(context, facts)
         found = list(_told(context, facts, reading.problems))
         if not reading.problems:
-            command = f"gates {self.name} --write"
-            found += stale_page("REF001", page, _rendered(reading.page), context.text_of(page), command)
+            found += stale_page("REF001", page, _rendered(reading.page), context.text_of(page), WRITE_REFERENCE)
         links = facts.of(_LINKS).get(page)
         if links is not None:
             tree = context.tree
@@ -73,7 +72,7 @@ def reading_of(context: Context, facts: FactBase) -> Reading:
     configuration: Configuration | None = None
     if _shows_configuration(context, policy):
         configuration = configuration_of(context, facts)
-    return read_page(policy, _declared(context).reader(facts), configuration, list(_asked_at(context, policy)))
+    return read_page(policy, _declared(context).reader(facts), configuration, partial(_asked_at, context))
 
 
 def read_tree(loaded: Loaded, sources: Sources, cache: FactCache | None, progress: Progress) -> Reading:
@@ -86,7 +85,7 @@ def read_tree(loaded: Loaded, sources: Sources, cache: FactCache | None, progres
 
 def write_page(loaded: Loaded, page: Page) -> None:
     """Write the page below the settings. Raises UserError where that cannot be done."""
-    write_text(loaded.file.parent, page.path, _rendered(page))
+    write_generated(loaded.file.parent, page.path, _rendered(page), WRITE_REFERENCE)
 
 
 def _policy(context: Context) -> ReferencePolicy:
@@ -113,12 +112,11 @@ def _declared(context: Context) -> DeclaredModules:
     return DeclaredModules(context, symbols, policy.modules)
 
 
-def _asked_at(context: Context, policy: ReferencePolicy) -> Iterator[Place]:
-    """Where the settings ask for each section."""
+def _asked_at(context: Context, section: int) -> Place:
+    """Where the settings ask for the symbol of a section."""
     source = context.loaded.source
-    for index, _ in enumerate(policy.sections):
-        mistake = source.mistake(("reference", "sections", index, "symbol"), "")
-        yield Place(source.path.name, mistake.line, 0)
+    mistake = source.mistake(("reference", "sections", section, "symbol"), "")
+    return Place(source.path.name, mistake.line, 0)
 
 
 def _told(context: Context, facts: FactBase, problems: Iterable[Finding]) -> Iterator[Finding]:

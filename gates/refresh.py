@@ -11,11 +11,10 @@ from gates.baseline.compare import diff
 from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import candidates, record_waived, update
 from gates.baseline.rules import EXPIRED_WAIVER
-from gates.baseline.store import save
-from gates.baseline.verdict import expiries, failures, verdict_of_update
+from gates.baseline.verdict import doubt, expiries, failures, verdict_of_update
 from gates.baseline.waivers import suggestion
 from gates.reporting import files_for
-from gates.run import GateResult, Run, judge_again
+from gates.run import GateResult, Run, judge_again, save_baseline
 from reports.refresh import GateRefresh, Refresh
 from reports.report import Verdict
 
@@ -37,7 +36,7 @@ def refresh_baselines(run: Run, *, record: bool, write: bool) -> Refresh:
         results.append(judge_again(run, result, after))
         rows.append(_row(run, results[-1], result.judgement.baseline))
         if write and (after.entries or result.baseline_file.exists()):
-            save(result.baseline_file, after)
+            save_baseline(run.context.loaded, after)
     verdicts = {verdict_of_update(result.judgement) for result in results}
     return Refresh(
         gates=tuple(rows),
@@ -71,10 +70,12 @@ def _row(run: Run, result: GateResult, before: Baseline) -> GateRefresh:
 
 
 def _notices(run: Run, result: GateResult) -> Iterator[str]:
-    """What a person should know of waivers, and of a gate that has nothing to refresh."""
+    """What a person should know of waivers, of what stays in doubt, and of a gate that has nothing to refresh."""
     files = files_for(run.context.loaded, result.gate.name)
     yield from (f.message for f in failures(result.judgement, files) if f.rule == EXPIRED_WAIVER.code)
     yield from expiries(result.judgement)
+    if result.judgement.unsure:
+        yield doubt(result.judgement, files.baseline)
     if result.judgement.new and not result.baseline_file.exists():
         yield f"{result.gate.name} has no baseline: `gates init` writes the first one, which accepts what there is."
 

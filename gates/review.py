@@ -50,5 +50,10 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     files, subjects = len(comparison.files), len(comparison.changes)
     counted = f"{plural(files, 'changed file')}, {plural(subjects, 'change')} that a row must name"
     yield f"Compared with {comparison.commit[:12]}: {counted}."
+    yield from doubts(comparison)
+
+
+def doubts(comparison: Comparison) -> Iterator[str]:
+    """A sentence for each thing that nobody but a person can compare."""
     for problem in comparison.unread:
         yield f"{problem}: a person must decide whether this changed."

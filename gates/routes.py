@@ -52,8 +52,7 @@ class RoutesGate:
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         declared = read(context, facts)
-        known = {path: said for path, said in declared.native.items() if said.parsed or path not in facts.problems}
-        return analyse(policy_of(context), declared.readings, declared.problems, known)
+        return analyse(policy_of(context), declared.readings, declared.problems, declared.native, facts.problems)
 
 
 def read(context: Context, facts: FactBase) -> Declared:

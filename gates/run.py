@@ -12,11 +12,14 @@ from typing import NamedTuple
 from analyzers.cache import FactCache, default_file
 from analyzers.facts import FactBase, Progress
 from analyzers.finding import Finding, identify
+from analyzers.globs import matcher
+from analyzers.nearest import nearest
 from analyzers.rules import RULES as SOURCE_RULES
 from analyzers.trees.tree import Tree, TreeError
 from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import Judgement, judge
-from gates.baseline.store import load
+from gates.baseline.store import load, save
+from gates.files import refuse_outside
 from gates.gate import Context, Gate
 from gates.settings.load import Loaded
 
@@ -37,8 +40,16 @@ class Sources:
         return any(path == named or path.startswith(f"{named}/") for named in self.paths)
 
     def context(self, loaded: Loaded, cache: FactCache | None) -> Context:
-        """The tree below the settings, and the settings. Raises what `open` raises."""
-        return Context(loaded, self.open(loaded.file.parent, cache), past=self.ref is not None)
+        """The tree below the settings, and the settings.
+
+        Raises:
+            TreeError: as `open` has it.
+            SettingsError: the settings of the evidence review, which no gate answers for, do not fit the tree.
+        """
+        context = Context(loaded, self.open(loaded.file.parent, cache), past=self.ref is not None)
+        if not context.past:
+            _refuse_idle_kernels(context)
+        return context
 
     def open(self, root: Path, cache: FactCache | None) -> Tree:
         """The tree to analyse.
@@ -60,6 +71,14 @@ class Sources:
         from analyzers.trees.committed import CommittedTree
 
         return CommittedTree.staged(root) if self.ref is None else CommittedTree.at_revision(root, self.ref)
+
+
+def _refuse_idle_kernels(context: Context) -> None:
+    evidence = context.settings.evidence
+    for index, glob in enumerate(evidence.kernels if evidence else ()):
+        if not any(map(matcher([glob]), context.paths)):
+            near = nearest(glob, context.paths)
+            raise context.loaded.error(("evidence", "kernels", index), f"{glob}: no file matches", near)
 
 
 @dataclass(frozen=True)
@@ -91,12 +110,25 @@ def baseline_file(loaded: Loaded, gate: str) -> Path:
     return loaded.file.parent / loaded.settings.baselines / f"{gate}.json"
 
 
+def save_baseline(loaded: Loaded, baseline: Baseline) -> None:
+    """Write a gate's baseline.
+
+    Raises:
+        UserError: it cannot be written, or would be written outside of the tree; it is as it was.
+    """
+    file = baseline_file(loaded, baseline.gate)
+    refuse_outside(loaded.file.parent, file)
+    save(file, baseline)
+
+
 class Found(NamedTuple):
     """What one gate found, before any baseline is asked."""
 
     findings: list[Finding]
     files: int
     """How many files it answers for."""
+    unread: frozenset[str]
+    """Those that it asked for and could not read or parse, and folders that may hide some."""
 
 
 def find(gates: Sequence[Gate], context: Context, facts: FactBase, progress: Progress) -> dict[str, Found]:
@@ -105,9 +137,11 @@ def find(gates: Sequence[Gate], context: Context, facts: FactBase, progress: Pro
     facts.gather([need for wanted in needs.values() for need in wanted], progress)
     found = {}
     for gate in gates:
+        asked = {path for need in needs[gate.name] for path in need.paths}
         vital = {path for need in needs[gate.name] if need.vital for path in need.paths}
         findings = (*_source_findings(facts, vital), *gate.findings(context, facts))
-        found[gate.name] = Found(identify(findings), len(vital))
+        unread = facts.tree.problems.keys() | (facts.problems.keys() & asked)
+        found[gate.name] = Found(identify(findings), len(vital), frozenset(unread))
     return found
 
 
@@ -136,7 +170,7 @@ def judge_again(run: Run, result: GateResult, baseline: Baseline) -> GateResult:
     """The same findings, held against another baseline."""
     old = result.judgement
     findings = (*old.new, *old.accepted, *old.waived)
-    return replace(result, judgement=_judged(result.gate, findings, baseline, run.context.loaded))
+    return replace(result, judgement=_judged(result.gate, findings, old.unread, baseline, run.context.loaded))
 
 
 def _result(gate: Gate, found: Found, loaded: Loaded, sources: Sources) -> GateResult:
@@ -145,13 +179,15 @@ def _result(gate: Gate, found: Found, loaded: Loaded, sources: Sources) -> GateR
     if sources.paths:
         baseline = Baseline.of(gate.name, (entry for entry in baseline.entries if sources.cover(entry.path)))
     findings = [finding for finding in found.findings if sources.cover(finding.path)]
-    return GateResult(gate, file, _judged(gate, findings, baseline, loaded), found.files)
+    return GateResult(gate, file, _judged(gate, findings, found.unread, baseline, loaded), found.files)
 
 
-def _judged(gate: Gate, findings: Iterable[Finding], baseline: Baseline, loaded: Loaded) -> Judgement:
+def _judged(
+    gate: Gate, findings: Iterable[Finding], unread: Collection[str], baseline: Baseline, loaded: Loaded
+) -> Judgement:
     codes = {rule.code for rule in (*gate.rules, *SOURCE_RULES)}
     waivers = [waiver for waiver in loaded.settings.waivers if waiver.rule in codes]
-    return judge(findings, baseline, waivers, datetime.date.today())
+    return judge(findings, baseline, waivers, datetime.date.today(), unread)
 
 
 def _source_findings(facts: FactBase, vital: Collection[str]) -> Iterator[Finding]:

@@ -7,10 +7,9 @@ from dataclasses import replace
 from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import accept_moves as rehome
 from gates.baseline.ratchet import update
-from gates.baseline.store import save
 from gates.baseline.verdict import verdict_of_update
 from gates.reporting import report_of
-from gates.run import GateResult, Run, judge_again
+from gates.run import GateResult, Run, judge_again, save_baseline
 from reports.report import Report, Verdict
 
 
@@ -24,7 +23,7 @@ def update_baselines(run: Run, *, accept_moves: bool) -> Report:
         changed, sentence = _changed(result, accept_moves)
         results.append(judge_again(run, result, changed))
         if changed != result.judgement.baseline:
-            save(result.baseline_file, changed)
+            save_baseline(run.context.loaded, changed)
             said.append(sentence)
     report = report_of(replace(run, results=tuple(results)))
     verdicts = {verdict_of_update(result.judgement) for result in results}

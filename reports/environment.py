@@ -8,12 +8,12 @@ from itertools import groupby
 
 from analyzers.environment.inventory import Entry
 from analyzers.environment.policy import RegistryPolicy
+from analyzers.generated import WRITE_ENVIRONMENT, generated_mark
 from reports.markdown import code, escaped, table
 
 _HEAD = (
-    "# Environment variables\n\n"
-    "`gates env --write` generates this page from the registries; change those, not this file. It says what is"
-    " declared. Whether a variable has an effect is a matter of the code that reads it."
+    f"# Environment variables\n\n{generated_mark(WRITE_ENVIRONMENT)} from the registries; change those, not this file."
+    " It says what is declared. Whether a variable has an effect is a matter of the code that reads it."
 )
 _USUAL = ("description", "owner")
 """Fields that are shown where a registration states them, needed or not."""

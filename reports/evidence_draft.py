@@ -34,7 +34,7 @@ def _content(
 ) -> str:
     if not uncovered:
         return f"N/A: only {_listed(files)}" if files else "N/A: nothing changes"
-    rows = list(_rows(changes, snapshots)) or [_open_row(uncovered)]
+    rows = list(_rows(changes, snapshots)) or [_open_row(_listed(uncovered))]
     return table(COLUMNS, rows, "l" * len(COLUMNS))
 
 
@@ -45,7 +45,7 @@ def _rows(changes: Iterable[Change], snapshots: Mapping[str, str]) -> Iterator[t
         if sort == "route":
             yield from (_route(change, snapshots) for change in found)
         elif sort == "kernel":
-            yield _open_row([change.subject.name for change in found])
+            yield _open_row(", ".join(code(change.subject.name) for change in found))
         else:
             names = ", ".join(code(change.subject.name) for change in found)
             told = (f"{code(change.subject.name)}: {_words(change)}" for change in found)
@@ -73,10 +73,10 @@ def _words(change: Change) -> str:
     return ", ".join(map(code, change.parts)) or change.words
 
 
-def _open_row(files: Sequence[str]) -> tuple[str, ...]:
+def _open_row(files: str) -> tuple[str, ...]:
     """Of files whose source does not say what comes of them."""
     return (
-        _listed(files),
+        files,
         _todo("the formats"),
         _todo("shape, TP and EP, graph, device"),
         _todo("what runs, and what it falls back to"),

@@ -8,14 +8,15 @@ from typing import Any
 from urllib.parse import quote
 
 from analyzers.declarations.values import Place
+from analyzers.generated import WRITE_REFERENCE, generated_mark
 from analyzers.reference.configuration import QUOTED
 from analyzers.reference.page import Block, Page, Section
 from reports.markdown import code, escaped, table
 
 _HEAD = (
-    "`gates reference --write` generates this page from the source; change that, not this file. It holds declarations:"
-    " a row repeats what a table or a class states, also where that is called implemented. That an operator exists,"
-    " is chosen or has run takes other evidence."
+    f"{generated_mark(WRITE_REFERENCE)} from the source; change that, not this file. It holds declarations: a row"
+    " repeats what a table or a class states, also where that is called implemented. That an operator exists, is"
+    " chosen or has run takes other evidence."
 )
 _MOST_PATHS = 4
 """Owner paths shown of one class."""

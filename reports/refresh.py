@@ -41,7 +41,7 @@ class Refresh:
 
     gates: tuple[GateRefresh, ...]
     notices: tuple[str, ...]
-    """Sentences about waivers and first baselines."""
+    """Sentences about waivers, first baselines and files that could not be read."""
     waivers: tuple[str, ...]
     """A waiver in TOML for each rule and file of what was refused, its reason left open."""
     settings: str

@@ -14,7 +14,7 @@ def render_json(value: Any) -> str:
 
 
 def inventory_markdown(inventory: Mapping[str, Any]) -> str:
-    """One table each of routes, operators and call sites."""
+    """One table each of routes, operators and call sites, and of what could not be read, if anything."""
     return "\n\n".join(_inventory(inventory)) + "\n"
 
 
@@ -49,6 +49,9 @@ def _inventory(inventory: Mapping[str, Any]) -> Iterator[str]:
             for row in inventory["call_sites"]
         ],
     )
+    if inventory["unread"]:
+        yield "## Not read\n\nThe tables above may lack what stands here."
+        yield _table(("Source", "Why"), [(_place(row), row["message"]) for row in inventory["unread"]])
 
 
 def _matrix(entry: Mapping[str, Any]) -> Iterator[str]:

@@ -40,8 +40,9 @@ def _unowned_classes(configuration: Configuration) -> Iterator[Finding]:
     used = ownership.ancestors()
     roots = configuration.policy.roots
     start = f"`{roots[0]}`" if len(roots) == 1 else f"any of the {len(roots)} roots"
+    classes = ownership.classes
     for definition in configuration.package_classes:
-        if definition in used or not ownership.classes.is_record(definition):
+        if definition in used or not classes.is_record(definition) or classes.is_value(definition):
             continue
         if not wanted.fullmatch(definition.name.rpartition(".")[2]):
             continue

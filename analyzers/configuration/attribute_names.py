@@ -1,13 +1,28 @@
-"""The names that a file gets at as attributes of anything: what may be a read of a field that no type gives away."""
+"""What a file says of attributes without being parsed: which it may get at, and what only types can tell."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 3
 """Goes up whenever the same text may give other facts."""
+
+
+class AttributeNames(NamedTuple):
+    """The attributes of a file. Names are in order, separated by spaces."""
+
+    names: str
+    """What it gets at as attributes of anything. Attributes of what is imported as a module do not count."""
+    unsure: str
+    """What else may be the name of an attribute that is read: only a syntax tree and the types in it tell."""
+    spreads: bool
+    """Whether it may read attributes that it does not name, as `f(**vars(x))` and `case Config(1)` do."""
+    parses: bool
+    """Whether it parses for sure, unless it has a syntax error."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +31,8 @@ class AttributeNamesExtractor:
 
     kind: str = f"attribute-names@{_VERSION}"
 
-    def extract(self, source: Source) -> str:
-        """The names, in order, separated by spaces."""
+    def extract(self, source: Source) -> Sequence[Any]:
+        """The file's `AttributeNames`."""
         from analyzers.configuration.attribute_reader import attribute_names
 
-        return " ".join(sorted(attribute_names(source.text)))
+        return attribute_names(source.text)

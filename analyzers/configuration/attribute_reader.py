@@ -4,23 +4,65 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Iterator
 
+from analyzers.configuration.attribute_names import AttributeNames
 from analyzers.python.imports import bound_names, import_statements
-from analyzers.python.lexer import lex
+from analyzers.python.lexer import Lexed, lex
+from analyzers.python.literals import normal
+from analyzers.python.parsing import surely_parses
+from analyzers.python.words import in_word
 
 _NAME = r"\.[ \t]*+([A-Za-z_]\w*+)(?![ \t]*+=(?!=))"
 _ATTRIBUTE = re.compile(_NAME)
 """A name behind a dot that is not assigned."""
+_BEHIND = re.compile(rf"[ \t]*+{_NAME}")
+_ANY_ATTRIBUTE = re.compile(r"\.[ \t]*+([^\W\d]\w*+)")
 _TEMPLATE = re.compile(r"[rR]?[fFtT]")
+_CASE = re.compile(r"^[ \t]*+case\b[^\n]*?\w[ \t]*+\([ \t]*+[^\s)]", re.MULTILINE)
+"""A class pattern, which reads the attributes that it names, and else those that come first."""
+_KEYWORD = re.compile(r"([^\W\d]\w*+)[ \t]*+=(?!=)")
+_PLACEHOLDER = re.compile(r"\{[^{}\n]*?\.([A-Za-z_]\w*+)")
+"""`"{0.name}"` as `str.format` reads it."""
 _IDENTIFIER_STRING = re.compile(r"[\"']([A-Za-z_]\w*+)[\"']")
 _BY_NAME = ("getattr", "attrgetter", "__dict__", "vars(")
 """Where one of these occurs, a string may be the name of an attribute."""
 
 
-def attribute_names(text: str) -> set[str]:
-    """The names in one text. Attributes of what is imported as a module do not count."""
+def attribute_names(text: str) -> AttributeNames:
+    """What one text says of attributes."""
     lexed = lex(text)
+    modules, code = _without_imports(lexed)
+    templates = [lexed.text[start:end] for start, end in lexed.strings if _TEMPLATE.match(lexed.text, start)]
+    # `{x.name=}` shows what it reads.
+    unsure = {name for template in templates for name in _ANY_ATTRIBUTE.findall(template)}
+    code = " ".join((code, *templates))
+    times = Counter(_ATTRIBUTE.findall(code))
+    unsure.update(times)
+    for module in modules:
+        times.subtract(_attributes_of(module, code))
+    names = {name for name, count in times.items() if count > 0}
+    if not code.isascii():
+        unsure.update(map(normal, _ANY_ATTRIBUTE.findall(code)))
+    if ".format(" in code:
+        names.update(_PLACEHOLDER.findall(text))
+    matches = "case " in code and _CASE.search(code) is not None
+    if matches:
+        unsure.update(_KEYWORD.findall(code))
+    if any(way in text for way in _BY_NAME):
+        names.update(_IDENTIFIER_STRING.findall(text))
+    elif "hasattr" in text:
+        unsure.update(_IDENTIFIER_STRING.findall(text))
+    return AttributeNames(
+        names=" ".join(sorted(names)),
+        unsure=" ".join(sorted(unsure - names)),
+        spreads=matches or _spreads(code),
+        parses=surely_parses(lexed),
+    )
+
+
+def _without_imports(lexed: Lexed) -> tuple[set[str], str]:
+    """The names that stand for modules, and the code without its import statements."""
     modules: set[str] = set()
     pieces: list[str] = []
     done = 0
@@ -29,19 +71,23 @@ def attribute_names(text: str) -> set[str]:
             modules.update(name for name, _ in bound_names(lexed.code, statement))
         pieces.append(lexed.code[done : statement.start])
         done = statement.end
-    pieces.append(lexed.code[done:])
-    pieces += (lexed.text[start:end] for start, end in lexed.strings if _TEMPLATE.match(lexed.text, start))
-    code = " ".join(pieces)
-    times = Counter(_ATTRIBUTE.findall(code))
-    for module in modules:
-        times.subtract(_attribute_of(module).findall(code))
-    names = {name for name, count in times.items() if count > 0}
-    if any(way in text for way in _BY_NAME):
-        names.update(_IDENTIFIER_STRING.findall(lexed.text))
-    return names
+    return modules, " ".join((*pieces, lexed.code[done:]))
 
 
-@lru_cache(maxsize=512)
-def _attribute_of(module: str) -> re.Pattern[str]:
-    """An attribute of a name. The pattern starts with a literal, which is fast to look for."""
-    return re.compile(rf"{module}(?<![\w.]{module})[ \t]*+{_NAME}")
+def _attributes_of(name: str, code: str) -> Iterator[str]:
+    """The attributes of a name. A pattern for each name would take longer to compile than the search takes."""
+    at = code.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if (attribute := _BEHIND.match(code, end)) and code[at - 1 : at] != "." and not in_word(code[at - 1 : at]):
+            yield attribute[1]
+        at = code.find(name, end)
+
+
+def _spreads(code: str) -> bool:
+    at = code.find("**")
+    while at >= 0:
+        if code[code.rfind("\n", 0, at) + 1 : at].rstrip(" \t").endswith(("(", ",")):
+            return True
+        at = code.find("**", at + 2)
+    return False

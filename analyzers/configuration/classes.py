@@ -14,6 +14,8 @@ from analyzers.python.nodes import last_part
 _RECORD_DECORATORS = frozenset(("dataclass", "define", "frozen", "mutable", "attr.s", "attrs", "attr.attrs"))
 _RECORD_BASES = frozenset(("BaseModel", "BaseSettings", "RootModel", "Struct"))
 """Classes of pydantic and msgspec whose subclasses are records."""
+_VALUE_BASES = frozenset(("NamedTuple", "TypedDict"))
+"""Bases of classes whose fields are as often read by position or key as by name."""
 _CONSTRUCTORS = frozenset(("field", "Field", "ib", "attrib", "PrivateAttr"))
 _LIFECYCLE = frozenset(("__init__", "__post_init__", "__attrs_post_init__", "__attrs_pre_init__", "model_post_init"))
 _VALIDATORS = frozenset(("validator", "root_validator", "field_validator", "model_validator"))
@@ -127,16 +129,22 @@ class Classes:
         return self._known[definition]
 
     def is_record(self, definition: Definition) -> bool:
-        """Whether a class is a dataclass, an attrs class, a pydantic model or the like."""
+        """Whether a class is a dataclass, an attrs class, a pydantic model, a named tuple or the like."""
         if definition not in self._records:
             self._records[definition] = False  # so that a class that inherits from itself is none
             fact = self.program.class_fact(definition)
             self._records[definition] = (
                 any(name in self._decorators or last_part(name) in self._decorators for name in fact.decorators)
                 or any(last_part(name) in _RECORD_BASES for name in fact.bases)
+                or self.is_value(definition)
                 or any(map(self.is_record, self._bases(definition)))
             )
         return self._records[definition]
+
+    def is_value(self, definition: Definition) -> bool:
+        """Whether a class is a named tuple or a typed dictionary: configuration only where a field holds one, and not
+        known by the names that are read."""
+        return any(last_part(name) in _VALUE_BASES for name in self.program.class_fact(definition).bases)
 
     def declared_by(self, owner: Definition) -> dict[str, Setting]:
         """The fields in the body of a class by their names, with the configuration classes that they lead to."""

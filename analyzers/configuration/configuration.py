@@ -10,19 +10,18 @@ from analyzers.configuration.aliases import Alias, find_aliases
 from analyzers.configuration.attribute_names import AttributeNamesExtractor
 from analyzers.configuration.classes import Classes
 from analyzers.configuration.consumers import Consumers, find_consumers
-from analyzers.configuration.importers import importers
 from analyzers.configuration.outline import Outline, OutlineExtractor
 from analyzers.configuration.ownership import OwnedSetting, Ownership, own
 from analyzers.configuration.policy import ConfigPolicy
 from analyzers.configuration.program import Definition, Program
-from analyzers.configuration.reads import FileReads, ReadsExtractor
+from analyzers.configuration.readers import Readers
+from analyzers.configuration.reads import FileReads
 from analyzers.environment.extractor import UsesExtractor
 from analyzers.environment.uses import FileUses
 from analyzers.facts import FactBase, Need
 from analyzers.globs import matcher
 from analyzers.layering.modules import Modules, pattern_matcher
 from analyzers.python.extractor import PythonExtractor
-from analyzers.python.nodes import last_part
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,9 @@ class Configuration:
     package: Sequence[str]
     """The files of the policy's packages."""
     settings: Sequence[OwnedSetting]
-    reads: Mapping[str, FileReads]
-    """Of the files that may get at configuration and parse."""
+    readers: Readers
     aliases: Sequence[Alias]
     uses: Mapping[str, FileUses]
-    names: Mapping[str, str]
-    """For each file, the names of the attributes that it gets at."""
-    unparsed: Sequence[str]
-    """Files that matter and that could not be parsed, though they hold no syntax error."""
 
     @property
     def program(self) -> Program:
@@ -53,23 +47,51 @@ class Configuration:
         """The fields that nothing reads, as far as anybody can tell. One that holds configuration is left to its own
         fields."""
         counts = matcher(self.policy.readers)
-        by_name = set().union(*(names.split() for path, names in self.names.items() if counts(path)))
-        doubtful = [
-            setting
-            for setting in self.settings
-            if not setting.setting.children and (name := setting.setting.key.name) not in by_name and name[0] != "_"
-        ]
-        found = find_consumers(self.ownership, self.reads, frozenset(setting.setting.key.name for setting in doubtful))
+        found = find_consumers(self.ownership, self._telling, frozenset(map(_name_of, self._unnamed)))
         spread = {above for owner in found.spread() for above in self.ownership.classes.get(owner).ancestors}
-        for setting in doubtful:
+        for setting in self._unnamed:
             key = setting.setting.key
             read = any(consumer.reads and counts(consumer.path) for consumer in found.fields.get(key, ()))
             if not read and key.owner not in spread:
                 yield setting
 
     @cached_property
+    def unparsed(self) -> list[str]:
+        """Files that matter and that could not be parsed, though they hold no syntax error."""
+        failed = {path for path, outline in self.program.outlines.items() if not outline.is_read}
+        failed.update(path for path, said in self._telling.items() if not said.is_read)
+        return sorted(failed - self.readers.facts.problems.keys())
+
+    @cached_property
+    def _unnamed(self) -> list[OwnedSetting]:
+        """The fields of whose name no reader gets at an attribute."""
+        counts = matcher(self.policy.readers)
+        named = set().union(*(said.names.split() for path, said in self.readers.names.items() if counts(path)))
+        return [
+            setting
+            for setting in self.settings
+            if not setting.setting.children
+            and (name := _name_of(setting)) not in named
+            and name[0] != "_"
+            and not self.ownership.classes.is_value(setting.setting.owner)
+        ]
+
+    @cached_property
+    def _telling(self) -> Mapping[str, FileReads]:
+        """What is read in the files that may get at these fields in another way, and in those that may not parse."""
+        owners = {setting.setting.owner for setting in self._unnamed}
+        heirs = {owned.definition for owned in self.ownership if not owners.isdisjoint(owned.ancestors)}
+        paths = {*self.readers.doubtful(), *self.readers.unsure_of(set(map(_name_of, self._unnamed)))}
+        return self.readers.read(sorted(paths.union(self.readers.spreading(heirs) if heirs else ())))
+
+    @cached_property
+    def reads(self) -> Mapping[str, FileReads]:
+        """What is read in every file that may get at configuration and parses. No rule asks for all of it."""
+        return {path: said for path, said in self.readers.read().items() if said.is_read}
+
+    @cached_property
     def consumers(self) -> Consumers:
-        """Who gets at which field. No rule asks for all of it."""
+        """Who gets at which field."""
         return find_consumers(self.ownership, self.reads)
 
     @cached_property
@@ -96,6 +118,10 @@ def names_of(setting: OwnedSetting) -> Iterator[str]:
     name = setting.setting.fact.name
     for owner in setting.owner_paths:
         yield f"{owner.path}.{name}".removeprefix(".").replace("[]", "")
+
+
+def _name_of(setting: OwnedSetting) -> str:
+    return setting.setting.key.name
 
 
 def package_paths(policy: ConfigPolicy, modules: Modules) -> list[str]:
@@ -130,20 +156,15 @@ def read_configuration(
     program.complete()
     environments = facts.of(environment, modules.paths)
     uses = {path: FileUses.from_json(fact) for path, fact in environments.items() if fact}
-    reads = _reads(ownership, modules, package, facts)
-    unread = {path for path, outline in program.outlines.items() if not outline.is_read}
-    unread.update(path for path, said in reads.items() if not said.is_read)
     return Configuration(
         policy=policy,
         ownership=ownership,
         roots=roots,
         package=package,
         settings=settings,
-        reads={path: said for path, said in reads.items() if said.is_read},
+        readers=Readers(ownership, modules, package, facts),
         aliases=find_aliases(policy, program, settings, uses),
         uses=uses,
-        names=facts.of(AttributeNamesExtractor()),
-        unparsed=sorted(unread - facts.problems.keys()),
     )
 
 
@@ -172,23 +193,3 @@ def _classes_of(program: Program, paths: Iterable[str]) -> Iterator[Definition]:
 
 def _records(classes: Classes, paths: Iterable[str]) -> Iterator[Definition]:
     return filter(classes.is_record, _classes_of(classes.program, paths))
-
-
-def _reads(ownership: Ownership, modules: Modules, package: Sequence[str], facts: FactBase) -> dict[str, FileReads]:
-    """Look for readers in the packages, and where an owned class or a function that returns one is imported."""
-    program = ownership.classes.program
-    vocabulary = {last_part(definition.name) for definition in ownership.paths}
-    homes = {definition.path for definition in ownership.paths}
-    for path, outline in program.outlines.items():
-        for name, types in outline.functions.items():
-            if any(definition in ownership for definition, _ in program.types(path, types)):
-                vocabulary.add(name)
-                homes.add(path)
-    names = tuple(sorted(vocabulary))
-    candidates = importers(modules, facts.of(PythonExtractor()), homes, vocabulary) | homes
-    needs = [
-        Need(ReadsExtractor(names), sorted(candidates.difference(package))),
-        Need(ReadsExtractor(names, unnamed=True), package),
-    ]
-    facts.gather(needs)
-    return {path: FileReads(fact) for need in needs for path, fact in facts.of(need.extractor).items()}

@@ -10,7 +10,7 @@ from analyzers.configuration.classes import FieldKey, Method
 from analyzers.configuration.outline import TypeName
 from analyzers.configuration.ownership import Ownership
 from analyzers.configuration.program import Definition
-from analyzers.configuration.reads import MANY, FileReads, Parser, Read
+from analyzers.configuration.reads import ANY_FIELD, MANY, FileReads, Parser, Read
 from analyzers.python.nodes import last_part
 
 _FIELD_KINDS = frozenset(("read", "write", "delete", "getattr", "hasattr", "setattr", "argument"))
@@ -61,8 +61,9 @@ class Consumers:
     """Name of a field -> the command-line options that set an attribute of that name."""
 
     def spread(self) -> set[Definition]:
-        """The classes of objects whose fields are all handed to somebody by name."""
-        return {found.owner for found in self.dynamic if found.owner is not None and found.consumer.kind == "spread"}
+        """The classes of objects any of whose fields somebody may read without saying which."""
+        spread = (found for found in self.dynamic if found.consumer.kind in ANY_FIELD)
+        return {found.owner for found in spread if found.owner is not None}
 
 
 def find_consumers(

@@ -20,8 +20,8 @@ VERSION = 1
 def inventory(configuration: Configuration) -> dict[str, Any]:
     """Every owned class and every parameter with its declaration, aliases and consumers."""
     by_name: dict[str, list[str]] = {}
-    for path, names in sorted(configuration.names.items()):
-        for name in names.split():
+    for path, said in sorted(configuration.readers.names.items()):
+        for name in said.names.split():
             by_name.setdefault(name, []).append(path)
     return {
         "version": VERSION,
@@ -29,7 +29,7 @@ def inventory(configuration: Configuration) -> dict[str, Any]:
         "classes": [_class(configuration, owned) for owned in configuration.ownership],
         "parameters": [_parameter(configuration, setting, by_name) for setting in configuration.settings],
         "dynamic": [_dynamic(dynamic) for dynamic in configuration.consumers.dynamic],
-        "unparsed": list(configuration.unparsed),
+        "unparsed": sorted({*configuration.unparsed, *configuration.readers.facts.problems}),
         "truncated": configuration.ownership.truncated,
     }
 

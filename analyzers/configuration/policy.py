@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from msgspec import Meta
 
 from analyzers.policy import Glob, ModulePattern, Pattern, Table
 
@@ -34,7 +36,7 @@ class Resource(Table):
 
 
 class ConfigPolicy(Table):
-    roots: tuple[str, ...] = Field(min_length=1)
+    roots: Annotated[tuple[str, ...], Meta(min_length=1)]
     """Dotted names of the classes that own everything else."""
     packages: tuple[ModulePattern, ...] = ()
     """Modules whose classes are configuration; the packages of the roots where none is named."""

@@ -34,14 +34,17 @@ def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misf
     """Roots, tables, owner paths and patterns that lead nowhere."""
     policy = configuration.policy
     outlines = configuration.program.outlines
-    unread = tuple(f"{modules.names[modules.number[path]]}." for path in outlines if not outlines[path].is_read)
+    classes = configuration.ownership.classes
+    all_read = all(outline.is_read for outline in outlines.values())
     for index, root in enumerate(policy.roots):
         found = configuration.roots[root]
-        if root.startswith(unread):
-            continue  # the file cannot be read today, which is a finding and no mistake of the settings
+        if found is None and not all_read:
+            continue  # a file that cannot be read today is a finding, and no mistake of the settings
         if found is None or found.kind != "class":
             known = {_full_name(configuration, modules, path) for path in configuration.program.outlines}
             yield Misfit(("roots", index), f"there is no class {root!r}", nearest(root, set().union(*known)))
+        elif not classes.is_record(found) and not classes.get(found).settings:
+            yield Misfit(("roots", index), f"the class {root!r} declares no field")
     if not all(configuration.roots.values()):
         return
     for index, table in enumerate(policy.aliases):

@@ -129,6 +129,8 @@ class _Finder:
                     return
             case ast.AugAssign(target=ast.Attribute() as target):
                 self._record("read", self._typing.step(target, scope), target, scope)
+            case ast.MatchClass():
+                self._class_pattern(node, scope)
         self._look(node, scope)
 
     def _chain(self, node: _Link, scope: Scope) -> bool:
@@ -175,6 +177,15 @@ class _Finder:
                 self._record("argument", written, keyword.value, scope)
             else:
                 self._record("argument", [origin.to(keyword.arg) for origin in constructed], keyword.value, scope)
+
+    def _class_pattern(self, node: ast.MatchClass, scope: Scope) -> None:
+        """`case Config(size=1)` reads a field, and `case Config(1)` the first one, whichever that is."""
+        name = dotted(node.cls)
+        matched = [Origin(name)] if self._typing.is_known(last_part(name)) else []
+        for attribute in node.kwd_attrs:
+            self._record("read", [origin.to(attribute) for origin in matched], node.cls, scope)
+        if node.patterns:
+            self._record("pattern", matched, node.cls, scope)
 
     def _named_access(self, function: str, node: ast.Call, scope: Scope) -> None:
         """`getattr` and its like: by a literal they get at one attribute, by anything else at any."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 2
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")
@@ -18,6 +18,10 @@ _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__
 
 MANY = "[]"
 """The part of a chain that stands for one element of a container."""
+
+
+ANY_FIELD = ("spread", "pattern")
+"""What is done with a whole object by somebody who may then read any field of it."""
 
 
 class Read(NamedTuple):
@@ -68,9 +72,9 @@ class FileReads:
         return [Read(*row) for row in self.stored[1]] if self.stored else []
 
     def reads_of(self, fields: frozenset[str]) -> list[Read]:
-        """Those among the reads that may get at a field of one of the names, if only by spreading all of them."""
+        """Those among the reads that may get at a field of one of the names, if only at all of them."""
         rows = self.stored[1] if self.stored else ()
-        return [Read(*row) for row in rows if row[2] == "spread" or not fields.isdisjoint(row[1])]
+        return [Read(*row) for row in rows if row[2] in ANY_FIELD or not fields.isdisjoint(row[1])]
 
     @property
     def parsers(self) -> list[Parser]:

@@ -7,7 +7,7 @@ A row starts with its kind, line and column (1-based, in characters); what follo
     SEQUENCE    the items of a tuple or list
     SET         the items
     MAPPING     pairs of key and value
-    UNION       what `|` joins, from left to right
+    UNION       what `|` joins, or a mapping with `**` in it, from left to right
     CALL        the dotted name that is called, the positional arguments, pairs of keyword and value
     OTHER       the source: what this vocabulary has no word for
 """
@@ -15,6 +15,8 @@ A row starts with its kind, line and column (1-based, in characters); what follo
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from analyzers.python.nodes import dotted
@@ -54,9 +56,8 @@ class RowReader:
             case ast.Set(elts=items):
                 return [SET, *place, [*map(self.row, items)]]
             case ast.Dict(keys=keys, values=values):
-                given = [key for key in keys if key is not None]
-                if len(given) == len(values):
-                    return [MAPPING, *place, [[self.row(k), self.row(v)] for k, v in zip(given, values, strict=True)]]
+                parts = [*self._mappings(place, zip(keys, values, strict=True))] or [[MAPPING, *place, []]]
+                return [UNION, *place, parts] if None in keys else parts[0]
             case ast.BinOp(op=ast.BitOr()):
                 return [UNION, *place, [*map(self.row, _operands(node))]]
             case ast.Call(func=function, args=arguments, keywords=keywords) if name := dotted(function):
@@ -64,6 +65,14 @@ class RowReader:
                 if len(named) == len(keywords):
                     return [CALL, *place, name, [*map(self.row, arguments)], named]
         return [OTHER, *place, source_of(node)]
+
+    def _mappings(self, place: tuple[int, int], pairs: Iterable[tuple[ast.expr | None, ast.expr]]) -> Iterator[Row]:
+        """What `{"a": 1, **other}` joins: the pairs between two `**` are a mapping of their own."""
+        for spread, group in groupby(pairs, key=lambda pair: pair[0] is None):
+            if spread:
+                yield from (self.row(value) for _, value in group)
+            else:
+                yield [MAPPING, *place, [[self.row(key), self.row(value)] for key, value in group if key is not None]]
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

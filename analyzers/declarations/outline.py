@@ -9,7 +9,7 @@ from analyzers.declarations.expressions import Row
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 1
+_VERSION = 2
 """Goes up whenever the same text may give another outline."""
 
 

@@ -1,8 +1,9 @@
 """Reads declared expressions across the modules of a tree, and runs none of them.
 
-What it understands: constants, names that are bound once at module level, lists, tuples, sets, mappings, `|` of sets
-or of mappings, `frozenset(...)`, members of enumerations, constructors of dataclasses and named tuples, and dotted
-names of modules that were declared to it. Anything else is an error that quotes the expression.
+What it understands: constants, names that are bound once at module level, lists, tuples, sets, mappings with or
+without `**`, `|` of sets or of mappings, `frozenset(...)`, members of enumerations, constructors of dataclasses and
+named tuples, and dotted names of modules that were declared to it. Anything else is an error that quotes the
+expression.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from analyzers.nearest import nearest
 
 _FIELD_MESSAGES = {
     "unknown": "`{record}` declares no field `{field}`",
+    "surplus": "`{record}` takes no {field} by position",
     "missing": "the field `{field}` of `{record}` is missing",
     "doubled": "the field `{field}` of `{record}` is given twice",
 }
@@ -49,7 +51,7 @@ class FieldProblem(NamedTuple):
     class_name: str
     field: str
     kind: str
-    """"unknown", "missing" or "doubled"."""
+    """"unknown", "surplus", "missing" or "doubled"."""
     known: tuple[str, ...]
     """The fields that there are."""
 
@@ -226,7 +228,9 @@ class Reader:
             raise MissingError(name, [f"{known}.{symbol}" for known in self._modules])
         found = self._modules[module]
         if not found.outline.parsed:
-            raise UnreadableError(Place(found.path, 1, 0), symbol, "stands in a file that does not parse")
+            raise UnreadableError(
+                Place(found.path, 1, 0), symbol, "stands in a file that cannot be read or does not parse"
+            )
         return found, symbol
 
     def _binding(self, module: DeclaredModule, name: str) -> tuple[str, str] | None:
@@ -315,7 +319,7 @@ class Reader:
             self._problems[FieldProblem(where, f"{home.name}.{symbol}", field, kind, known)] = None
 
         for argument in given[len(positional) :]:
-            complain(f"argument {given.index(argument) + 1}", "unknown", argument.place)
+            complain(f"argument {given.index(argument) + 1}", "surplus", argument.place)
         pairs = [*zip(positional, given, strict=False), *named]
         for name, argument in pairs:
             if name not in known:

@@ -82,7 +82,7 @@ def find_broken_links(
 
 def _missing_documents(policy: DocsPolicy, index: PathIndex) -> Iterator[Finding]:
     """Only patterns that the settings name: the default ones are a guess."""
-    if "maintained" not in policy.model_fields_set:
+    if policy.guesses:
         return
     for pattern in policy.maintained:
         if any(map(matcher([pattern]), index.files)):

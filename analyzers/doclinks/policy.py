@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from msgspec import field
 
 from analyzers.markdown.facts import Dialect as Dialect
 from analyzers.policy import Glob, Table
+
+_GUESS = ("README.md", "docs/**/*.md")
 
 
 class FolderPolicy(Table):
@@ -15,10 +17,15 @@ class FolderPolicy(Table):
 
 
 class DocsPolicy(Table):
-    maintained: tuple[Glob, ...] = ("README.md", "docs/**/*.md")
+    maintained: tuple[Glob, ...] = _GUESS
     dialect: Dialect = "github"
-    folders: dict[str, FolderPolicy] = Field(default_factory=dict)
+    folders: dict[str, FolderPolicy] = field(default_factory=dict)
     """Folder (POSIX, relative to the root) -> its own settings; the longest matching folder wins."""
+
+    @property
+    def guesses(self) -> bool:
+        """Whether no settings say which documents are maintained."""
+        return self.maintained is _GUESS
 
 
 def dialect_of(policy: DocsPolicy, path: str) -> Dialect:

@@ -91,6 +91,7 @@ def _deprecation(entry: Entry, inventory: Inventory) -> Iterator[Finding]:
                 "ENV009", message, "Say why it goes, how that can be checked, and what to use instead.", need
             )
     replacement = said.get("replacement")
-    if isinstance(replacement, str) and inventory.is_own(replacement) and replacement not in inventory.registered:
+    unknown = inventory.is_complete and replacement not in inventory.registered
+    if isinstance(replacement, str) and inventory.is_own(replacement) and unknown:
         message = f"`{entry.name}` is replaced by `{replacement}`, which no registry holds"
         yield entry.finding("ENV009", message, "Name a variable that is registered.", f"replaced by {replacement}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzers.environment.inventory import Inventory, PlacedUse
 from analyzers.environment.near import NearNames
+from analyzers.environment.uses import ANY
 from analyzers.finding import Finding
 from analyzers.globs import matcher
 
@@ -22,7 +23,7 @@ def check_uses(inventory: Inventory) -> Iterator[Finding]:
                 yield _found("ENV014", placed, *_dynamic(placed))
         elif placed.use.access == "whole" or (placed.path, name) in mistaken:
             continue
-        elif inventory.registered and name not in inventory.registered:
+        elif inventory.is_complete and name not in inventory.registered:
             close = near.near(name)
             if close:
                 message = f"names `{name}`, which is not registered; `{close}` is"
@@ -33,7 +34,8 @@ def check_uses(inventory: Inventory) -> Iterator[Finding]:
                 hint = "Register it; `gates env --fix` adds a stub."
                 yield _found("ENV001", placed, f"reads `{name}`, which no registry holds", hint)
     for entry in inventory.computed:
-        yield entry.finding("ENV014", "registers a variable whose name is computed", "Write the name out.")
+        told = "whose name is computed" if entry.name == ANY else f"of which only `{entry.name}` is known"
+        yield entry.finding("ENV014", f"registers a variable {told}", "Write the name out.")
     yield from _late_reads(inventory)
 
 
@@ -48,7 +50,7 @@ def check_statements(inventory: Inventory) -> Iterator[Finding]:
 
 def check_reads(inventory: Inventory) -> Iterator[Finding]:
     """Report registered variables of the tree's own that nothing reads; others may be there for a library to read."""
-    for entry in inventory.entries:
+    for entry in () if inventory.is_blind else inventory.entries:
         by_itself = entry.registration.by_itself or entry.policy.captured
         if inventory.is_own(entry.name) and not by_itself and entry.name not in inventory.read_names:
             hint = "Take it out of the registry, together with what it once switched."
@@ -60,7 +62,7 @@ def check_documents(inventory: Inventory) -> Iterator[Finding]:
     if not inventory.policy.documents:
         return
     documented = {name for names in inventory.documents.values() for name, _ in names}
-    for entry in inventory.entries:
+    for entry in () if inventory.is_blind else inventory.entries:
         if inventory.is_own(entry.name) and entry.name not in documented:
             told = ", ".join(inventory.policy.documents)
             yield entry.finding(
@@ -69,7 +71,7 @@ def check_documents(inventory: Inventory) -> Iterator[Finding]:
     near = NearNames(inventory.registered)
     for path, names in inventory.documents.items():
         for name, line in names:
-            if name not in inventory.registered and inventory.is_own(name):
+            if inventory.is_complete and name not in inventory.registered and inventory.is_own(name):
                 close = near.near(name)
                 hint = f"Did you mean `{close}`?" if close else "Take it out of the text, or register the variable."
                 yield Finding("ENV012", path, line, 0, "", name, f"names `{name}`, which no registry holds", hint)
@@ -82,7 +84,7 @@ def _late_reads(inventory: Inventory) -> Iterator[Finding]:
     initial = matcher(settings)
     for placed in inventory.direct_uses:
         outside = placed.path not in inventory.registry_files and not initial(placed.path)
-        known = placed.use.name in inventory.registered or not inventory.registered
+        known = placed.use.name in inventory.registered or not inventory.registries
         if outside and known and placed.use.reads and inventory.is_own(placed.use.name):
             message = f"reads `{placed.use.name}` outside of the files that set the program up"
             yield _found(

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyzers.environment.mentions import NOTHING, Vocabulary
+from analyzers.python.words import offsets
 from analyzers.source import Source
 
-_VERSION = 2
+_VERSION = 3
 """Goes up whenever the same text may give other facts."""
 _PYTHON = (".py", ".pyi")
 _NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")
@@ -56,10 +57,15 @@ class RegistryExtractor:
     def kind(self) -> str:
         return f"env-registry@{_VERSION} {self.symbol} | {self.decorator} | {' '.join(self.wrappers)}"
 
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text names the symbol or decorator at all."""
+        return bool(offsets(text, (self.symbol or self.decorator,)))
+
     def extract(self, source: Source) -> Sequence[Any] | None:
-        """Rows of `Registration`; None where the file binds the symbol to nothing that could be a registry."""
-        if (self.symbol or self.decorator) not in source.text:
-            return None if self.symbol else []
+        """Rows of `Registration`; None where the file binds the symbol to nothing that could be a registry, or does not
+        name the decorator."""
+        if not self.may_stand_in(source.text):
+            return None
         from analyzers.environment.registry import read_bound, read_decorated
 
         try:

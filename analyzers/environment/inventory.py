@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -47,55 +47,73 @@ class Inventory:
     """The facts of one tree under one policy."""
 
     policy: EnvironmentPolicy
+    registries: Sequence[RegistryPolicy]
+    """Those of the settings that the tree has, however little they hold."""
+    registry_files: Set[str]
+    """Where they stand, or may stand."""
+    unread: Sequence[str]
+    """Those of these files that could not be read, or not as a whole."""
     registrations: Sequence[Entry]
     """In order of the registries in the settings, then of path and place."""
     files: Mapping[str, FileUses]
     documents: Mapping[str, Sequence[tuple[str, int]]]
     """Path -> the names that a document holds, each with its first line."""
+    is_blind: bool
+    """There are files of which nothing is known: they may read and describe whatever is registered."""
 
     @cached_property
     def entries(self) -> list[Entry]:
         """The registrations whose name is known."""
-        return [entry for entry in self.registrations if entry.name != ANY]
+        return [entry for entry in self.registrations if ANY not in entry.name]
 
     @cached_property
     def computed(self) -> list[Entry]:
         """The registrations whose name is not."""
-        return [entry for entry in self.registrations if entry.name == ANY]
+        return [entry for entry in self.registrations if ANY in entry.name]
 
     @cached_property
     def registered(self) -> dict[str, Entry]:
         """The first registration of each name."""
         return {entry.name: entry for entry in reversed(self.entries)}
 
-    @cached_property
-    def registry_files(self) -> frozenset[str]:
-        return frozenset(entry.path for entry in self.registrations)
+    @property
+    def is_complete(self) -> bool:
+        """Whether a name that is not registered here is registered nowhere."""
+        return bool(self.registries) and not self.unread
 
     @cached_property
     def direct_uses(self) -> list[PlacedUse]:
         """Every use but those through a registry; also those through a wrapper of another file."""
-        exported = {name for said in self.files.values() for name in said.wrappers}
-        # Calls of these are among the uses already.
-        foreign = exported.difference(self.policy.wrappers, ["__init__"])
-        return [
-            PlacedUse(path, use)
-            for path, said in self.files.items()
-            for use in (*said.uses, *_asked(said, frozenset(f"{name}(" for name in foreign.difference(said.wrappers))))
-        ]
+        direct = [PlacedUse(path, use) for path, said in self.files.items() for use in said.uses]
+        return [*direct, *self._calls_of(self._wrappers_beside())]
 
     @cached_property
     def uses(self) -> list[PlacedUse]:
-        """Every use, also those that ask a registry by its accessor, unless it may hold more than is known."""
+        """Every use, also those that ask a registry by its accessor, unless it may hold more than is known, or by a
+        function that stands beside it."""
         known = {registry.accessor for registry in self.policy.registries} - {e.policy.accessor for e in self.computed}
         accessors = frozenset(f"{accessor}." for accessor in known if accessor)
         through = (PlacedUse(path, use) for path, said in self.files.items() for use in _asked(said, accessors))
-        return [*self.direct_uses, *through]
+        helpers = {name for path in self.registry_files & self.files.keys() for name in self.files[path].wrappers}
+        return [*self.direct_uses, *self._calls_of(helpers - self._wrappers_beside()), *through]
+
+    def _wrappers_beside(self) -> set[str]:
+        """The wrappers that files define in which no registry stands."""
+        return {name for path in self.files.keys() - self.registry_files for name in self.files[path].wrappers}
+
+    def _calls_of(self, wrappers: Set[str]) -> Iterator[PlacedUse]:
+        """The reads through some wrappers, in other files than those that define them."""
+        # Calls of these are among the uses already.
+        known = {*self.policy.wrappers, "__init__"}
+        for path, said in self.files.items():
+            foreign = frozenset(f"{name}(" for name in wrappers - known.union(said.wrappers))
+            yield from (PlacedUse(path, use) for use in _asked(said, foreign))
 
     @cached_property
     def read_names(self) -> set[str]:
         """The names that something outside of their own registration reads, or may read."""
         read = {use.name for path, use in self.uses if use.reads and path not in self.registry_files}
+        read.update(name for entry in self.entries for name in entry.registration.reads or () if name != entry.name)
         for path, said in self.files.items():
             changed = {(use.name, use.line) for use in said.uses if not use.reads}
             for mention in said.mentions:

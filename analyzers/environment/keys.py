@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from analyzers.environment.scopes import Binding, Scope
+from analyzers.environment.scopes import Binding, Scope, parameters
 from analyzers.environment.uses import ANY
+from analyzers.python.nodes import module_statements
 
 _MOST = 64
 """No expression is taken apart into more alternatives than this."""
@@ -60,8 +61,15 @@ class _Table(NamedTuple):
 class KeyReader:
     """Takes expressions apart, and remembers which names of the module it could not find."""
 
-    def __init__(self) -> None:
+    def __init__(self, infer: Callable[[ast.expr], Sequence[str]] = lambda _: ()) -> None:
+        """`infer` tells every text that an expression may be of which a part is not known here; nothing where it cannot
+        tell either."""
+        self._infer = infer
+        self.has_asked = False
+        """Whether there was such an expression."""
         self.missing: set[str] = set()
+        self._arguments: dict[Scope, dict[str, list[Key]] | None] = {}
+        """What the call gives that a function is followed for."""
         self._steps = 0
 
     def read(self, node: ast.expr | None, scope: Scope, depth: int = 0) -> list[Key]:
@@ -72,7 +80,17 @@ class KeyReader:
         if node is None or depth > _DEEPEST or self._steps < 0:
             return [UNKNOWN]
         found = list(dict.fromkeys(self._read(node, scope, depth + 1)))
-        return found if 0 < len(found) <= _MOST else [UNKNOWN]
+        found = found if 0 < len(found) <= _MOST else [UNKNOWN]
+        return found if depth else self._completed(node, found)
+
+    def _completed(self, node: ast.expr, found: list[Key]) -> list[Key]:
+        """What is inferred where a part is not known that no caller gives. Not for a name alone: all that it is bound
+        to has been read, and inference, which takes long, hardly ever knows more."""
+        kinds = {type(part) for key in found for part in key}
+        if Unknown not in kinds or Parameter in kinds or isinstance(node, ast.Name):
+            return found
+        self.has_asked = True
+        return [(text,) for text in self._infer(node)] or found
 
     def contents(self, node: ast.expr | None, scope: Scope, depth: int = 0) -> list[Value] | None:
         """What a loop over the expression gives; None where that is not known."""
@@ -80,7 +98,9 @@ class KeyReader:
             return None
         match node:
             case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-                return [Value(element, scope) for element in elements]
+                return self._elements(elements, scope, depth)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._elements([ast.Starred(left), ast.Starred(right)], scope, depth)
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
                 found = self.contents(inner, scope, depth + 1)
                 return found and [Value(ast.Tuple([ast.Constant(0), value.node]), value.scope) for value in found]
@@ -93,6 +113,34 @@ class KeyReader:
                 if len(bindings) == 1 and bindings[0].parameter is None and bindings[0].element_of is None:
                     return self.contents(bindings[0].value, bindings[0].scope, depth + 1)
         return None
+
+    def _elements(self, elements: Sequence[ast.expr], scope: Scope, depth: int) -> list[Value] | None:
+        """The elements of a display, which may take in those of others."""
+        found: list[Value] = []
+        for element in elements:
+            inner: list[Value] | None = [Value(element, scope)]
+            if isinstance(element, ast.Starred):
+                inner = self.contents(element.value, scope, depth + 1)
+            if inner is None:
+                return None
+            found += inner
+        return found
+
+    def arguments(
+        self, call: ast.Call, scope: Scope, function: Scope, *, bound: bool, wanted: Collection[str], depth: int = 0
+    ) -> dict[str, list[Key]]:
+        """What a call gives for some parameters of a function, whose first one may be bound already."""
+        assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        declared = list(parameters(function.node.args))
+        given = {name: (default, function.parent or function) for name, default in declared}
+        for (name, _), value in zip(declared[bound:], call.args, strict=False):
+            if isinstance(value, ast.Starred):
+                break
+            given[name] = (value, scope)
+        for keyword in call.keywords:
+            if keyword.arg in given:
+                given[keyword.arg] = (keyword.value, scope)
+        return {name: self.read(*given[name], depth) for name in given if name in wanted}
 
     def of_mapping(self, node: ast.expr, scope: Scope) -> list[Key]:
         """The keys of a mapping of variables."""
@@ -152,7 +200,8 @@ class KeyReader:
         bindings = self._bindings(node, scope)
         for binding in bindings:
             if binding.parameter and isinstance(node, ast.Name):
-                yield (Parameter(binding.parameter, node.id),)
+                given = self._arguments.get(binding.parameter)
+                yield from given[node.id] if given else [(Parameter(binding.parameter, node.id),)]
             elif binding.element_of is not None:
                 found = self.contents(binding.value, binding.scope, depth)
                 for value in found or ():
@@ -178,16 +227,33 @@ class KeyReader:
                 return _Table(ast.Dict([ast.Constant(k.arg) for k in keywords], [k.value for k in keywords]), scope)
         return None
 
+    def _function(self, call: ast.Call, scope: Scope) -> Scope | None:
+        """The function of the module that is called."""
+        bindings = self._bindings(call.func, scope) if isinstance(call.func, ast.Name) else []
+        function = bindings[0].scope if len(bindings) == 1 and bindings[0].defines else None
+        return function if function and isinstance(function.node, ast.FunctionDef) else None
+
     def _result(self, call: ast.Call, scope: Scope) -> Value | None:
         """What a function of the module gives that is called without arguments and has one `return`."""
-        if isinstance(call.func, ast.Name) and not call.args and not call.keywords:
-            bindings = self._bindings(call.func, scope)
-            function = bindings[0].scope if len(bindings) == 1 and bindings[0].defines else None
-            if function and isinstance(function.node, ast.FunctionDef):
-                returned = [node.value for node in ast.walk(function.node) if isinstance(node, ast.Return)]
-                if len(returned) == 1 and returned[0] is not None:
-                    return Value(returned[0], function)
+        function = self._function(call, scope)
+        if function and not call.args and not call.keywords:
+            returned = _returned(function)
+            if len(returned) == 1:
+                return Value(returned[0], function)
         return None
+
+    def _given(self, call: ast.Call, scope: Scope, depth: int, position: tuple[int, ...] = ()) -> list[Key] | None:
+        """What a call gives, or a part of that; None where it calls no function of the module that gives anything."""
+        function = self._function(call, scope)
+        returned = _returned(function) if function else []
+        if not function or not returned:
+            return None
+        around = self._arguments.get(function)
+        given = self.arguments(call, scope, function, bound=False, wanted=function.bindings, depth=depth)
+        self._arguments[function] = given
+        keys = [key for value in returned for key in self.read(_at(value, position), function, depth)]
+        self._arguments[function] = around
+        return keys
 
     def _contents_of_table(self, node: ast.expr, scope: Scope) -> list[Value] | None:
         method = "keys"
@@ -206,6 +272,9 @@ class KeyReader:
         return [Value(element, table.scope) for element in chosen[method]]
 
     def _subscript(self, node: ast.Subscript, scope: Scope, depth: int) -> Iterable[Key]:
+        position = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Call) and isinstance(position, int) and position >= 0:
+            return self._given(node.value, scope, depth, (position,)) or [UNKNOWN]
         table = self._table(node.value, scope)
         if table is None:
             return [UNKNOWN]
@@ -216,8 +285,9 @@ class KeyReader:
         return [key for value in values for key in self.read(value, table.scope, depth)]
 
     def _call(self, node: ast.Call, scope: Scope, depth: int) -> Iterable[Key]:
-        if result := self._result(node, scope):
-            return self.read(result.node, result.scope, depth)
+        found = self._given(node, scope, depth)
+        if found is not None:
+            return found
         match node:
             case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
                 return self.read(value, scope, depth)
@@ -226,9 +296,9 @@ class KeyReader:
                 fields = [_field(name, index, given, named) for index, name in enumerate(_BRACES.findall(text))]
                 return self._formatted(_BRACES.split(text)[::2], fields, scope, depth)
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="join"), args=[given]):
-                found = self.contents(given, scope, depth)
-                if found is not None:
-                    keys = [part for value in found for part in ([(text,)], self.read(value.node, value.scope, depth))]
+                values = self.contents(given, scope, depth)
+                if values is not None:
+                    keys = [part for value in values for part in ([(text,)], self.read(value.node, value.scope, depth))]
                     return _joined(keys[1:])
             case ast.Call(func=ast.Attribute(value=value, attr=method), args=[]) if method in _METHODS:
                 change = _METHODS[method]
@@ -263,6 +333,13 @@ def substituted(key: Key, function: Scope, arguments: Mapping[str, Sequence[Key]
         arguments[part.name] if isinstance(part, Parameter) and part.function is function else [(part,)] for part in key
     ]
     return [joined if len(joined) <= _LONGEST else UNKNOWN for joined in _joined(parts)]
+
+
+def _returned(function: Scope) -> list[ast.expr]:
+    """What the function's own `return` statements give."""
+    assert isinstance(function.node, ast.FunctionDef)
+    inside = module_statements(ast.Module(function.node.body, []))
+    return [node.value for node in inside if isinstance(node, ast.Return) and node.value is not None]
 
 
 def _joined(parts: Sequence[Sequence[Key]]) -> Iterable[Key]:

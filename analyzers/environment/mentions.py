@@ -10,7 +10,7 @@ from analyzers.environment.uses import Mention
 from analyzers.python.words import in_word
 
 Position = Callable[[int], tuple[int, int]]
-_ATTRIBUTE = re.compile(r"(\w+)\s*\.\s*\Z")
+_ATTRIBUTE = re.compile(r"(\w*)\s*\.\s*\Z")
 _CALL = re.compile(r"(\w+)\s*\(\s*\Z")
 _REACH = 80
 """How far before a name its context may start."""

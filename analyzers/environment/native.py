@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from analyzers.environment.mentions import NOTHING, Vocabulary, mentions
@@ -110,14 +111,24 @@ class _Reader:
     def __init__(self, text: _Text, functions: Mapping[str, Access]) -> None:
         self._text = text
         self._functions = functions
-        self._owners = list(_owners(text))
         self._calls_of: dict[str, list[_Call]] = {}
-        self._constants = {
-            define[1]: text.text[define.start(3) : define.end(3)]
-            for define in _DEFINE.finditer(text.code)
+
+    # Most files call none of the functions, and then nobody asks for these.
+
+    @cached_property
+    def _owners(self) -> list[_Owner]:
+        return list(_owners(self._text))
+
+    @cached_property
+    def _constants(self) -> dict[str, str]:
+        """What the names of strings stand for, as written."""
+        text, code = self._text.text, self._text.code
+        defined = {
+            define[1]: text[define.start(3) : define.end(3)]
+            for define in _DEFINE.finditer(code)
             if define[2] is None and '"' in define[3]
         }
-        self._constants |= {m[1]: text.text[m.start(2) : m.end(2)] for m in _CONSTANT.finditer(text.code)}
+        return defined | {m[1]: text[m.start(2) : m.end(2)] for m in _CONSTANT.finditer(code)}
 
     def uses(self) -> Iterator[Use]:
         for function in self._calls(self._functions):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from analyzers.environment.extractor import UsesExtractor
 from analyzers.environment.mentions import Vocabulary
-from analyzers.policy import Glob, Table
+from analyzers.policy import Glob, Table, Text
 
 
 class RegistryPolicy(Table):
     """Where variables are registered, and what each registration has to say."""
 
-    files: tuple[Glob, ...] = Field(min_length=1)
+    files: Annotated[tuple[Glob, ...], Meta(min_length=1)]
     symbol: str = ""
     """The mapping, tuple or class that holds the registrations."""
     decorator: str = ""
@@ -34,7 +34,7 @@ class RegistryPolicy(Table):
 
 
 class EnvironmentPolicy(Table):
-    prefixes: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    prefixes: Annotated[tuple[Text, ...], Meta(min_length=1)]
     """What the names of the tree's own variables start with; others need no registration."""
     files: tuple[Glob, ...] = (".",)
     """The Python, C, C++ and CUDA files whose uses count."""

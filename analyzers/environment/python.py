@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from analyzers.environment.keys import rendered
+from analyzers.environment.keys import KeyReader, rendered
 from analyzers.environment.mentions import NOTHING, Vocabulary, mentions
 from analyzers.environment.python_uses import read_module
-from analyzers.environment.statements import Statement, parse, statements
 from analyzers.environment.uses import ANY, FileUses, Use
 from analyzers.environment.wrappers import Site
 from analyzers.python.lexer import Lexed, lex
 from analyzers.python.parsing import Places
+from analyzers.python.statements import Statement, binds_imports, parse, statements
 from analyzers.python.words import any_within, offsets
 
 _WORDS = ("environ", "environb", "getenv", "getenvb", "putenv", "unsetenv", "setenv", "delenv", "expandvars")
 _BINDS_OS = re.compile(r"(?:class|def)[ \t]+os\b|os\b[ \t]*[:=]|from\b")
-_IMPORT = re.compile(r"\bimport\b")
 _REGISTRY = re.compile(r"\.environ[ \t]+import\b")
 """`from app.environ import ...` is where a registry comes from, and says nothing of the environment by itself."""
 _ROUNDS = 8
@@ -54,13 +53,18 @@ def _read_uses(lexed: Lexed, seeds: Sequence[int], wrappers: Collection[str]) ->
         parsed = parse(lexed.text, chosen)
         lines = sorted(map(lexed.line_at, (*using, *making)))
         try:
-            found = read_module(parsed.module, lines, wrappers)
+            keys = KeyReader()
+            found = read_module(parsed.module, lines, wrappers, keys)
         except RecursionError:
             return FileUses(unread=[s.line for s in every if any_within(seeds, s.start, s.end)])
         if carriers >= found.carriers and missing >= found.missing:
             break
         carriers |= found.carriers
         missing |= found.missing
+    if keys.has_asked:
+        from analyzers.environment.inference import Inference
+
+        found = read_module(parsed.module, lines, wrappers, KeyReader(Inference(lexed.text).texts))
     unread = [s.line for s in parsed.failed if any_within(seeds, s.start, s.end)]
     uses = sorted(set(_uses(lexed, found.sites)), key=lambda use: (use.line, use.column, use.name))
     return FileUses(uses, (), found.wrappers, unread)
@@ -75,7 +79,7 @@ def _matters(
         return True
     if statement.defines:
         return statement.defines in missing
-    return any_within(making, start, end) or _IMPORT.search(lexed.code, start, end) is not None
+    return any_within(making, start, end) or binds_imports(statement, lexed)
 
 
 def _uses(lexed: Lexed, sites: Iterable[Site]) -> Iterator[Use]:

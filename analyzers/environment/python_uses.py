@@ -48,27 +48,28 @@ class Found(NamedTuple):
     """Names that keys are made of and that the module, as far as it was parsed, does not bind."""
 
 
-def read_module(module: ast.Module, lines: Sequence[int], wrappers: Collection[str]) -> Found:
+def read_module(module: ast.Module, lines: Sequence[int], wrappers: Collection[str], keys: KeyReader) -> Found:
     """Every use in a module.
 
     Args:
         module: all or some of a file's statements.
         lines: where something stands that may matter, in order; functions without such a line are not looked at.
         wrappers: names of functions, defined anywhere, that read the variable that their first argument names.
+        keys: takes the names of variables apart.
     """
-    return _ModuleReader(Reader(module, lines)).read(wrappers)
+    return _ModuleReader(Reader(module, lines), keys).read(wrappers)
 
 
 class _ModuleReader:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, keys: KeyReader) -> None:
         self._reader = reader
-        self._keys = KeyReader()
+        self._keys = keys
         self._paths: dict[tuple[Scope, str], str] = {}
 
     def read(self, wrappers: Collection[str]) -> Found:
         sites = [
             site
-            for node, scope in self._reader.references
+            for node, scope in (*self._reader.references, *filter(_is_getattr, self._reader.calls))
             if (path := self.path(node, scope))
             for site in self._reference(node, path, scope)
         ]
@@ -100,6 +101,11 @@ class _ModuleReader:
                 return self.path(first, scope, depth + 1) or self.path(second, scope, depth + 1)
             case ast.NamedExpr(value=value):
                 return self.path(value, scope, depth + 1)
+            case ast.Subscript(value=value, slice=ast.Constant(value=str(name))):
+                return name if self.path(value, scope, depth + 1) == "sys.modules" else ""
+            case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(name)), *_]):
+                base = self.path(value, scope, depth + 1)
+                return f"{base}.{name}" if base else ""
             case ast.Call(func=function, args=[ast.Constant(value="os"), *_]):
                 name = function.id if isinstance(function, ast.Name) else self.path(function, scope, depth + 1)
                 return "os" if name in _IMPORTERS else ""
@@ -131,7 +137,7 @@ class _ModuleReader:
             isinstance(node, ast.Constant) and node.value in _ENVIRONMENTS
         )
 
-    def _reference(self, node: ast.Name | ast.Attribute, path: str, scope: Scope) -> Iterator[Site]:
+    def _reference(self, node: ast.expr, path: str, scope: Scope) -> Iterator[Site]:
         if path in _ENVIRONMENTS:
             yield from self._environment(node, scope)
             return
@@ -148,13 +154,13 @@ class _ModuleReader:
         elif base in _ENVIRONMENTS and called and isinstance(parent, ast.Call):
             yield from self._updated(parent, scope) if method == "update" else [_whole(node, scope)]
 
-    def _environment(self, node: ast.Name | ast.Attribute, scope: Scope) -> Iterator[Site]:
+    def _environment(self, node: ast.expr, scope: Scope) -> Iterator[Site]:
         """What happens to the mapping itself; its methods are references of their own."""
         child: ast.AST = node
         parent = self._reader.parents[node]
         while isinstance(parent, _TRANSPARENT):
             child, parent = parent, self._reader.parents[parent]
-        if isinstance(node.ctx, ast.Store) and _is_alias(node) and not isinstance(parent, ast.AugAssign):
+        if _is_alias(node) and not isinstance(parent, ast.AugAssign):
             return
         match parent:
             case ast.Attribute() | ast.arguments() | ast.Expr():
@@ -171,16 +177,19 @@ class _ModuleReader:
                 yield from self._written(value, node, scope)
             case ast.Call(func=ast.Attribute(attr="setitem" | "delitem" | "dict")):
                 return
+            case ast.Call() if _is_getattr((parent, scope)) and self.path(parent, scope):
+                return
             case _:
                 yield _whole(node, scope)
 
     def _handed_over(self, call: ast.Call, node: ast.expr, scope: Scope) -> list[Key]:
-        """The keys of a function that is not called here but given to a call, such as `map`."""
-        if len(call.args) == 2 and call.args[0] is node:
-            found = self._keys.contents(call.args[1], scope)
-            if found is not None:
-                return [key for value in found for key in self._keys.read(value.node, value.scope)]
-        return [UNKNOWN]
+        """The keys of a function that is given to a call: with many of them, as to `map`, or one, as to `partial`."""
+        position = next((index for index, given in enumerate(call.args) if given is node), len(call.args))
+        names = call.args[position + 1] if position + 1 < len(call.args) else None
+        found = self._keys.contents(names, scope)
+        if found is not None:
+            return [key for value in found for key in self._keys.read(value.node, value.scope)]
+        return self._keys.read(names or next((k.value for k in call.keywords if k.arg == "key"), None), scope)
 
     def _expanded(self, call: ast.Call, scope: Scope) -> Iterator[Site]:
         """`os.path.expandvars("$NAME/${NAME}")`; what the text holds that is not known is some path."""
@@ -200,9 +209,18 @@ class _ModuleReader:
         yield from (Site(key, "write", node, scope) for key in self._keys.of_mapping(mapping, scope))
 
 
-def _is_alias(node: ast.Name | ast.Attribute) -> bool:
-    """Whether this is another name for the mapping, which may be bound anew without any harm."""
-    return f"os.{node.attr}" not in _ENVIRONMENTS if isinstance(node, ast.Attribute) else True
+def _is_alias(node: ast.expr) -> bool:
+    """Whether another name for the mapping is bound anew here, which does no harm."""
+    match node:
+        case ast.Name(ctx=ast.Store()):
+            return True
+        case ast.Attribute(ctx=ast.Store(), attr=name):
+            return f"os.{name}" not in _ENVIRONMENTS
+    return False
+
+
+def _is_getattr(placed: tuple[ast.Call, Scope]) -> bool:
+    return isinstance(placed[0].func, ast.Name) and placed[0].func.id == "getattr"
 
 
 def _whole(node: ast.expr, scope: Scope) -> Site:

@@ -6,15 +6,17 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analyzers.environment.defaults import UnknownDefaultError, default_of
+from analyzers.environment.defaults import Defaults, UnknownDefaultError
+from analyzers.environment.keys import KeyReader, rendered
 from analyzers.environment.literals import Literals, NotLiteralError, Record
 from analyzers.environment.python import read_python
 from analyzers.environment.registrations import DEFAULT, Registration
+from analyzers.environment.scopes import Reader
 from analyzers.environment.settings_class import read_class
-from analyzers.environment.statements import parse, statements
 from analyzers.environment.uses import ANY, Use
 from analyzers.python.lexer import lex
 from analyzers.python.nodes import module_statements
+from analyzers.python.statements import parse, statements
 
 _COLLECTIONS = (ast.Dict, ast.Tuple, ast.List, ast.Set, ast.BinOp, ast.DictComp, ast.Call, ast.Name)
 _COPIES = frozenset(("dict", "tuple", "list", "set", "frozenset", "MappingProxyType", "OrderedDict", "Mapping"))
@@ -46,7 +48,11 @@ class _RegistryReader:
         self._module = module
         self._uses = uses
         self._literals = Literals(module)
+        self._defaults = Defaults(self._literals.functions)
         self._followed: set[str] = set()
+        self._outermost: ast.stmt | None = None
+        """The statement of the module that is being read."""
+        self._scopes: Reader | None = None
 
     def bound(self, symbol: str) -> list[Registration] | None:
         value = self._literals.values.get(symbol)
@@ -55,7 +61,12 @@ class _RegistryReader:
             return list(read_class(self._literals.classes[made_by], self._literals))
         if not isinstance(value, _COLLECTIONS):
             return None
-        return [found for statement in module_statements(self._module) for found in self._added(statement, symbol)]
+        found: list[Registration] = []
+        for outermost in self._module.body:
+            self._outermost, self._scopes = outermost, None
+            for statement in module_statements(ast.Module([outermost], [])):
+                found += self._added(statement, symbol)
+        return found
 
     def decorated(self, decorator: str) -> Iterator[Registration]:
         for node in ast.walk(self._module):
@@ -95,6 +106,8 @@ class _RegistryReader:
             case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
                 yield from self._display(left)
                 yield from self._display(right)
+            case ast.DictComp(key=ast.JoinedStr() | ast.BinOp() | ast.Call() as key, value=value):
+                yield from self._pair(key, value, node)
             case ast.DictComp(generators=[ast.comprehension(iter=inner)]):
                 yield from self._display(inner)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if name in _COPIES:
@@ -126,21 +139,35 @@ class _RegistryReader:
         if isinstance(name, str):
             yield self._registration(name, call, record, getter)
 
-    def _pair(self, key: ast.expr, value: ast.expr) -> Iterator[Registration]:
-        name = self._literals.values.get(key.id) if isinstance(key, ast.Name) else key
-        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-            yield Registration(ANY, key.lineno, key.col_offset + 1, {})
-            return
-        match value:
-            case ast.Call():
-                yield self._registration(name.value, key, self._literals.record(value), value)
-            case ast.Lambda():
-                yield self._registration(name.value, key, Record({}, []), value)
-            case ast.Name(id=function):
-                getter = self._literals.functions.get(function)
-                yield self._registration(name.value, key, Record({}, []), getter)
-            case _:
-                yield self._registration(name.value, key, self._plain(value), None)
+    def _pair(self, key: ast.expr, value: ast.expr, around: ast.expr | None = None) -> Iterator[Registration]:
+        """The entries of a key, which may be computed from constants, also in a comprehension around it."""
+        for name in self._names(key, around):
+            if ANY in name:
+                yield Registration(name, key.lineno, key.col_offset + 1, {})
+                continue
+            match value:
+                case ast.Call():
+                    yield self._registration(name, key, self._literals.record(value), value)
+                case ast.Lambda():
+                    yield self._registration(name, key, Record({}, []), value)
+                case ast.Name(id=function):
+                    getter = self._literals.functions.get(function)
+                    yield self._registration(name, key, Record({}, []), getter)
+                case _:
+                    yield self._registration(name, key, self._plain(value), None)
+
+    def _names(self, key: ast.expr, around: ast.expr | None) -> list[str]:
+        constant = self._literals.values.get(key.id) if isinstance(key, ast.Name) else key
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+            return [constant.value]
+        reader = self._scopes = self._scopes or self._read_scopes()
+        scope = next((scope for scope in reader.scopes if scope.node is around), reader.module)
+        return list(dict.fromkeys(map(rendered, KeyReader().read(key, scope))))
+
+    def _read_scopes(self) -> Reader:
+        """The scopes of the module. Loops may share their variables' names, so only the one that is read is in them."""
+        body = [node for node in self._module.body if node is self._outermost or not isinstance(node, ast.For)]
+        return Reader(ast.Module(body, []), range(1, (body[-1].end_lineno or 0) + 1))
 
     def _plain(self, value: ast.expr) -> Record:
         """A dict of fields, or the default alone."""
@@ -161,9 +188,22 @@ class _RegistryReader:
             record.fields,
             record.computed,
             inside or None,
-            _given(getter),
+            self._given(getter),
             [declared[DEFAULT]] if DEFAULT in declared else [],
         )
+
+    def _given(self, getter: ast.AST | None) -> list[Any]:
+        """What a getter gives in an empty environment; empty where that cannot be told."""
+        match getter:
+            case ast.Call(keywords=keywords):
+                inner = (keyword.value for keyword in keywords if isinstance(keyword.value, ast.Lambda))
+                # A default that is given to what makes a getter is no declaration: it may still be converted.
+                makes = not any(keyword.arg == DEFAULT for keyword in keywords)
+                getter = next(inner, getter if makes else None)
+        try:
+            return [self._defaults.given_by(getter)] if isinstance(getter, ast.expr | ast.FunctionDef) else []
+        except UnknownDefaultError:
+            return []
 
     def _read_in(self, name: str, getter: ast.AST) -> list[str]:
         """What a getter reads. That it spells its own name is enough, whatever it gives it to."""
@@ -191,29 +231,3 @@ def _holds(node: ast.AST, use: Use) -> bool:
     assert isinstance(node, ast.expr | ast.stmt)
     start = (node.lineno, node.col_offset + 1)
     return start <= (use.line, use.column) <= (node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-
-def _given(getter: ast.AST | None) -> list[Any]:
-    """What a getter gives in an empty environment."""
-    body = _result(getter)
-    if body is None:
-        return []
-    try:
-        value = default_of(body)
-    except UnknownDefaultError:
-        return []
-    return [value] if value is None or isinstance(value, bool | int | float | str | list) else []
-
-
-def _result(getter: ast.AST | None) -> ast.expr | None:
-    """The one expression that a getter evaluates; None where there is more to it."""
-    match getter:
-        case ast.Lambda(body=body):
-            return body
-        case ast.FunctionDef(body=[ast.Return(value=value)]):
-            return value
-        case ast.FunctionDef(body=[ast.Expr(value=ast.Constant()), ast.Return(value=value)]):
-            return value
-        case ast.Call(keywords=keywords):
-            return next((keyword.value.body for keyword in keywords if isinstance(keyword.value, ast.Lambda)), None)
-    return None

@@ -7,7 +7,8 @@ from analyzers.finding import Rule
 _SEEN = (
     "\n\nIn Python every way to the process environment counts: `os.environ` and `os.getenv` under any name, `in`,"
     " `setdefault`, `pop`, `update`, `expandvars`, functions of the same file that read what their callers name, and"
-    " such functions of other files where their first argument is a literal of the tree's own. In C, C++ and CUDA it is"
+    " such functions of other files where their first argument is a literal of the tree's own. Names may be put"
+    " together from what the file says, and where syntax does not tell them `astroid` may. In C, C++ and CUDA it is"
     " `getenv` and its relatives, with macros and functions of the same file around them. Comments and strings do not"
     " count, and neither does a `pop` or `setdefault` whose value nobody takes."
 )
@@ -18,7 +19,8 @@ _USES = (
         code="ENV001",
         name="unregistered-read",
         what="Reports a read of a variable with one of the tree's `prefixes` that no registry holds, also by a"
-        " registry's accessor (`envs.APP_PORT`)." + _SEEN,
+        " registry's accessor (`envs.APP_PORT`). Nothing counts as unregistered while a registry's file cannot be read."
+        + _SEEN,
         why="A variable that is read where it is needed is known to nobody else: it has no description, no owner and no"
         " default that can be found, and it is never removed. One public fork counted 981 of them.",
         bad='```python\n# engine/runner.py\nif os.getenv("APP_FUSED") == "1":\n    step = fused_step\n```',
@@ -89,8 +91,9 @@ _USES = (
         code="ENV013",
         name="near-miss-name",
         what="Reports a use, of whatever kind and with whatever prefix, of a name that is not registered and differs"
-        " from a registered one by a single character. Names that differ in a digit, or in a word"
-        " of less than four letters (`TP` and `PP`), are not taken for typing errors." + _SEEN,
+        " from a registered one by a single edit: a character too many, too few, another one, or two that changed"
+        " places. Another digit or one more (`V1` and `V2`), or another letter in a word of less than four (`TP` and"
+        " `PP`), is not taken for a typing error." + _SEEN,
         why="A misspelt variable is not an error: it is simply never set, and the default is used for ever. In a test"
         " it means that the test does not test what it says.",
         bad='```python\nport = os.getenv("APP_PRT")  # APP_PORT is registered\n```',

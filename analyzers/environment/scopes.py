@@ -221,6 +221,8 @@ def _part(binding: Binding, index: int) -> Binding:
     match binding.value:
         case ast.Tuple(elts=values) | ast.List(elts=values) if index < len(values):
             return binding._replace(value=values[index])
+        case ast.Call() | ast.Subscript() as value:
+            return binding._replace(value=ast.Subscript(value, ast.Constant(index), ast.Load()))
     return Binding(binding.scope)
 
 

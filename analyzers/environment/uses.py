@@ -43,7 +43,8 @@ class Mention(NamedTuple):
 
     name: str
     context: str
-    """What stands before it: `envs.` where it is an attribute, `flag(` where it is a call's first argument."""
+    """What stands before it: `envs.` where it is an attribute of a name and `.` where it is one of something else,
+    `flag(` where it is a call's first argument."""
     line: int
     column: int
 

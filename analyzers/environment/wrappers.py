@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from analyzers.environment.keys import UNKNOWN, Key, KeyReader, Parameter, substituted
+from analyzers.environment.keys import Key, KeyReader, Parameter, substituted
 from analyzers.environment.scopes import Binding, Reader, Scope, parameters
 from analyzers.environment.uses import Access
 
@@ -95,30 +95,14 @@ class Wrappers:
 
     def _given(self, site: Site, function: Scope) -> Iterator[Site]:
         """The same use, once for each call of the function."""
+        wanted = [part.name for part in site.key if isinstance(part, Parameter) and part.function is function]
         for call, scope, bound in self._calls.get(function, ()):
             if (call, site.key, site.access) in self._seen:
                 continue
             self._seen.add((call, site.key, site.access))
-            arguments = self._arguments(call, scope, function, bound)
+            arguments = self._keys.arguments(call, scope, function, bound=bound, wanted=wanted)
             for key in substituted(site.key, function, arguments):
                 yield Site(key, site.access, call, scope, site.discarded)
-
-    def _arguments(self, call: ast.Call, scope: Scope, function: Scope, bound: bool) -> dict[str, list[Key]]:
-        """What a call gives for each parameter."""
-        assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        declared = list(parameters(function.node.args))
-        given = {
-            name: self._keys.read(default, function.parent or function) if default is not None else [UNKNOWN]
-            for name, default in declared
-        }
-        for (name, _), value in zip(declared[bound:], call.args, strict=False):
-            if isinstance(value, ast.Starred):
-                break
-            given[name] = self._keys.read(value, scope)
-        for keyword in call.keywords:
-            if keyword.arg in given:
-                given[keyword.arg] = self._keys.read(keyword.value, scope)
-        return given
 
 
 def argument(call: ast.Call, index: int) -> ast.expr | None:

@@ -11,7 +11,7 @@ from analyzers.evidence.body import COLUMNS, Body, Cell, Row
 from analyzers.evidence.changes import Change
 from analyzers.evidence.kinds import Kind, kind_of
 from analyzers.evidence.policy import EvidencePolicy
-from analyzers.evidence.rules import MALFORMED, NOT_EXEMPT, UNFILLED, UNKNOWN_KIND, UNMENTIONED
+from analyzers.evidence.rules import MALFORMED, NOT_EXEMPT, OTHER_KIND, UNFILLED, UNKNOWN_KIND, UNMENTIONED
 from analyzers.finding import Finding, Rule
 from analyzers.globs import matcher
 
@@ -46,6 +46,7 @@ def analyse(policy: EvidencePolicy, review: Review) -> list[Finding]:
         findings += _row(policy, review, row)
     if body.rows:
         findings += _unmentioned(review)
+        findings += _unshown_kernels(review)
     return findings
 
 
@@ -86,7 +87,7 @@ def _row(policy: EvidencePolicy, review: Review, row: Row) -> Iterator[Finding]:
 
 
 def _unmentioned(review: Review) -> Iterator[Finding]:
-    words = {word for row in review.body.rows for word in _words(row.path)}
+    words = {name for row in review.body.rows for name in row.path.names}
     for change in review.changes:
         if not change.is_named(words):
             subject = change.subject
@@ -95,10 +96,15 @@ def _unmentioned(review: Review) -> Iterator[Finding]:
             yield Finding(UNMENTIONED.code, subject.path, line, 0, "", subject.name, message, UNMENTIONED.fix)
 
 
-def _words(cell: Cell) -> Iterator[str]:
-    """What a cell may name: its code spans, and the words between blanks and commas."""
-    yield from cell.codes
-    yield from re.split(r"[\s,;]+", cell.text)
+def _unshown_kernels(review: Review) -> Iterator[Finding]:
+    """EVD009, for each kernel of the tree that is backed by nothing but static plans."""
+    for change in review.changes:
+        rows = [row for row in review.body.rows if change.is_named(row.path.names)]
+        kinds = {kind_of(row.evidence.text) for row in rows}
+        if change.subject.sort == "kernel" and change.now and kinds == {Kind.PLAN}:
+            name = change.subject.name
+            message = f"a static plan says which route a call gets, and nothing of the kernel {name}"
+            yield _about(OTHER_KIND, review, rows[0].evidence, name, message)
 
 
 def _about(rule: Rule, review: Review, cell: Cell, subject: str, message: str) -> Finding:

@@ -78,13 +78,18 @@ def _finds(name: str, pattern: str, text: str) -> bool:
         raise UserError(f"evidence.devices.{name}: the pattern takes too long: simplify it") from None
 
 
+def _says(cell: Cell, words: str) -> bool:
+    """Whether a cell holds some words as they are, in any case, and not as a part of others: no `cpu` in `cpuset`."""
+    return re.search(rf"(?<![\w-]){re.escape(words)}(?![\w-])", cell.text, re.IGNORECASE) is not None
+
+
 def _device(policy: EvidencePolicy, conditions: Cell, machine: Machine, path: str) -> Iterator[Objection]:
     """Whether a row says what an artifact is of, and claims no more."""
     claimed = {name for name, pattern in policy.devices.items() if _finds(name, pattern, conditions.text)}
     true = {name for name, pattern in policy.devices.items() if _finds(name, pattern, machine.device)}
     if wrong := sorted(claimed - true):
         yield Objection(OTHER_DEVICE, conditions, f"the row says {', '.join(wrong)}, and {path} is of {machine.device}")
-    elif not claimed and machine.device.casefold() not in conditions.text.casefold():
+    elif not claimed and not _says(conditions, machine.device):
         yield Objection(OTHER_DEVICE, conditions, f"{path} is of {machine.device}, and the row does not say so")
-    if machine.interpreted and "interpreter" not in conditions.text.casefold():
+    if machine.interpreted and not _says(conditions, "interpreter"):
         yield Objection(OTHER_DEVICE, conditions, f"{path} is of an interpreter, and the row does not say so")

@@ -16,6 +16,8 @@ COLUMNS = ("Path", "Format", "Key conditions", "Selection and fallback", "Eviden
 
 _NOT_APPLICABLE = re.compile(r"n/a(?![\w/])[\s:.,;\u2013\u2014-]*(.*)", re.IGNORECASE | re.DOTALL)
 
+_BETWEEN_NAMES = re.compile("[,;]")
+
 
 class Cell(NamedTuple):
     """Visible text and where it starts; what a comment says is not visible. Line and column are 1-based."""
@@ -23,8 +25,8 @@ class Cell(NamedTuple):
     text: str
     line: int
     column: int
-    codes: tuple[str, ...] = ()
-    """The code spans in it."""
+    names: tuple[str, ...] = ()
+    """What it lists: words and code spans that stand alone between commas. Prose, even in part, lists nothing."""
 
 
 class Row(NamedTuple):
@@ -63,6 +65,27 @@ def read_body(text: str) -> Body:
     return Body(tuple(reader.rows), reader.not_applicable, (*reader.flaws, *reader.missing()))
 
 
+class _Piece(NamedTuple):
+    """A run of visible text of one kind."""
+
+    text: str
+    is_code: bool = False
+
+
+def _listed(pieces: list[_Piece]) -> tuple[str, ...]:
+    """The names that text and code spans list between commas or semicolons; none where an item is more than a name."""
+    items: list[list[str]] = [[]]
+    for piece in pieces:
+        if piece.is_code:
+            items[-1].append(piece.text)
+            continue
+        for index, part in enumerate(_BETWEEN_NAMES.split(piece.text)):
+            if index:
+                items.append([])
+            items[-1] += part.split()
+    return tuple(name for item in items for name in item) if all(len(item) < 2 for item in items) else ()
+
+
 class _Reader:
     """Walks the parser's events once. Offsets are UTF-8 bytes, as the parser counts them."""
 
@@ -74,8 +97,8 @@ class _Reader:
         self._starts = [0, *accumulate(len(line) + 1 for line in self._source.split(b"\n"))]
         self._section: tuple[int, int] | None = None
         """Level and line of the heading, once it has been met."""
-        self._text: list[str] = []
-        self._codes: list[str] = []
+        self._inside = False
+        self._pieces: list[_Piece] = []
         self._cells: list[Cell] = []
         self._ends: list[int] = []
         self._header: list[Cell] | None = None
@@ -89,32 +112,30 @@ class _Reader:
         options = Options.ENABLE_TABLES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS | Options.ENABLE_GFM
         for event, span in events_with_range(self._source.decode(), options=options, merge_text=True):
             if isinstance(event, str):
-                self._text.append(" ")
+                self._pieces.append(_Piece(" "))
                 continue
             [(name, value)] = event.items()
             if name == "Start":
                 self._start(value)
-            elif name == "End" and not self._end(value, span):
-                return
+            elif name == "End":
+                self._end(value, span)
             elif name in ("Text", "Code"):
-                self._text.append(value)
-                if name == "Code":
-                    self._codes.append(value)
+                self._pieces.append(_Piece(value, is_code=name == "Code"))
 
     def _start(self, tag: Any) -> None:
         name = tag if isinstance(tag, str) else next(iter(tag))
         if name in ("Heading", "Paragraph", "TableCell"):
-            self._text, self._codes = [], []
+            self._pieces = []
         elif name in ("TableHead", "TableRow"):
             self._cells, self._ends = [], []
 
-    def _end(self, tag: Any, span: Range) -> bool:
-        """Take in what ends here; whether there may be more of the section."""
+    def _end(self, tag: Any, span: Range) -> None:
+        """Take in what ends here."""
         if isinstance(tag, dict) and "Heading" in tag:
-            return self._heading(int(tag["Heading"][1:]), span)
-        if self._section is None:
-            return True
-        if tag == "TableCell":
+            self._heading(int(tag["Heading"][1:]), span)
+        elif not self._inside:
+            return
+        elif tag == "TableCell":
             self._cells.append(self._cell(span))
             self._ends.append(span["end"])
         elif tag == "TableHead":
@@ -123,14 +144,17 @@ class _Reader:
             self._row(span)
         elif tag == "Paragraph":
             self._paragraph(span)
-        return True
 
-    def _heading(self, level: int, span: Range) -> bool:
-        if self._section is not None:
-            return level > self._section[0]
-        if self._cell(span).text.casefold() == SECTION.casefold():
-            self._section = level, self._line(span["start"])
-        return True
+    def _heading(self, level: int, span: Range) -> None:
+        is_section = self._cell(span).text.casefold() == SECTION.casefold()
+        if self._section is None:
+            if is_section:
+                self._section, self._inside = (level, self._line(span["start"])), True
+            return
+        if is_section:
+            message = f"this is a second section `{SECTION}`; the first begins on line {self._section[1]}: keep one"
+            self.flaws.append(Flaw(self._line(span["start"]), message))
+        self._inside = self._inside and level > self._section[0]
 
     def _head(self) -> None:
         self._fits = [cell.text.casefold() for cell in self._cells] == [column.casefold() for column in COLUMNS]
@@ -184,7 +208,8 @@ class _Reader:
         start = span["start"] + len(written) - len(written.lstrip(b" "))
         line = self._line(start)
         before = self._source[self._starts[line - 1] : start].decode("utf-8", "replace")
-        return Cell(" ".join("".join(self._text).split()), line, len(before) + 1, tuple(self._codes))
+        text = " ".join("".join(piece.text for piece in self._pieces).split())
+        return Cell(text, line, len(before) + 1, _listed(self._pieces))
 
     def _line(self, offset: int) -> int:
         return bisect_right(self._starts, offset)

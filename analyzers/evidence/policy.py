@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from msgspec import field
 
 from analyzers.policy import Glob, Pattern, Table
 
@@ -12,5 +12,5 @@ class EvidencePolicy(Table):
     """Files that hold kernels: a row must name each one that changed."""
     exempt: tuple[Glob, ...] = ("**/*.md", "docs")
     """Files that change nothing which runs: a change of these alone may say `N/A`."""
-    devices: dict[str, Pattern] = Field(default_factory=dict)
+    devices: dict[str, Pattern] = field(default_factory=dict)
     """Device -> the pattern that finds it in a row's conditions and in the device of an artifact."""

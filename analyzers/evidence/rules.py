@@ -21,8 +21,9 @@ _FILE = "`perf/decode.json@sha256:5e88...1d42`"
 MALFORMED = Rule(
     code="EVD001",
     name="malformed-evidence",
-    what="Reports a description without a section `Evidence`, or one whose section holds neither `N/A` nor a table with"
-    " the seven columns of the template, both of them, a table without rows, or a row of another length.",
+    what="Reports a description without a section `Evidence` or with a second one, or one whose section holds neither"
+    " `N/A` nor a table with the seven columns of the template, both of them, a table without rows, or a row of another"
+    " length.",
     why="What cannot be read is not checked, and a reviewer who has to guess what a column means will guess kindly.",
     bad="```markdown\n## Evidence\n\nTested locally, much faster now.\n```",
     good=_table(_PLAN),
@@ -47,7 +48,8 @@ UNMENTIONED = Rule(
     " path off for a year.",
     bad="The route `attention/verify` now admits 8 rows instead of 16:\n\n" + _table(_PLAN),
     good=_table(_PLAN, _PLAN.replace("flash", "verify")),
-    fix="Name it in a row. `gates evidence --base REF --draft` prints one for each change that the source shows.",
+    fix="Name it in a row: under `Path` names stand alone between commas, without other words. `gates evidence --base"
+    " REF --draft` prints a row for each change that the source shows.",
 )
 NOT_EXEMPT = Rule(
     code="EVD004",
@@ -104,12 +106,14 @@ BROKEN_ARTIFACT = Rule(
 OTHER_KIND = Rule(
     code="EVD009",
     name="evidence-of-another-kind",
-    what="Reports an artifact of one kind in a row of another.",
+    what="Reports an artifact of one kind in a row of another, and a kernel that is new or altered and whose rows hold"
+    " nothing but static plans.",
     why="A plan says what would be chosen if everything existed. Offered as an observation, it hides that the operator"
-    " is missing.",
+    " is missing. Of what a kernel computes, and how fast, it says nothing at all.",
     bad=_table(_RUN.format("V100, rows 1", "observed dispatch", "`baselines/routes/plan.json@sha256:1c0f...9a77`")),
     good=_table(_RUN.format("rows 1", "static plan", "`baselines/routes/plan.json@sha256:1c0f...9a77`")),
-    fix="Name the kind that the artifact is of, or bring one of the kind that you claim.",
+    fix="Name the kind that the artifact is of, or bring one of the kind that you claim. What shows a kernel is a run"
+    " of it: on a device, or else in an interpreter that the row calls one.",
 )
 OTHER_DEVICE = Rule(
     code="EVD010",

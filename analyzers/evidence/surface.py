@@ -9,7 +9,7 @@ from analyzers.configuration.classes import FieldKey
 from analyzers.configuration.configuration import Configuration
 from analyzers.declarations.values import text_of
 from analyzers.environment.inventory import Inventory
-from analyzers.routes.admission import takes_everything
+from analyzers.routes.admission import limits
 from analyzers.routes.plan import plan
 from analyzers.routes.snapshot import is_planned
 from analyzers.routes.tables import Route, TableReading
@@ -62,8 +62,7 @@ def routes_in(readings: Iterable[TableReading]) -> list[Subject]:
 
 def _route(reading: TableReading, route: Route) -> Subject:
     policy = reading.policy
-    limits = [condition for condition in policy.conditions if not takes_everything(route, [condition], None)]
-    asked = {condition.field: route.text(condition.field) for condition in limits}
+    asked = {condition.field: route.text(condition.field) for condition in limits(route, policy.conditions, {})}
     formats = {c.field for c in policy.conditions if policy.format is not None and c.asks == policy.format}
     return Subject(
         sort="route",

@@ -74,7 +74,7 @@ class ImportGraph:
         unwanted = int(flags)
         kept: list[Statements] = []
         for path, targets in zip(self.modules.paths, self.statements, strict=True):
-            wanted = [not s.flags & unwanted for s in self.facts[path].imports] if targets else []
+            wanted = [not flags & unwanted for flags in self.facts[path].import_flags] if targets else []
             rows = ((target, [site for site in sites if wanted[site]]) for target, sites in targets.items())
             kept.append({target: sites for target, sites in rows if sites})
         return replace(self, statements=kept)

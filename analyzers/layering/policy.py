@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from msgspec import Meta
 
 from analyzers.policy import Glob, ModulePattern, Pattern, Table
+
+Some = Annotated[tuple[ModulePattern, ...], Meta(min_length=1)]
+Positive = Annotated[int, Meta(gt=0)]
+_PYTHON = ("**/*.py",)
 
 
 class LayersContract(Table):
@@ -16,7 +20,7 @@ class LayersContract(Table):
     """
 
     name: str
-    order: tuple[str, ...] = Field(min_length=2)
+    order: Annotated[tuple[str, ...], Meta(min_length=2)]
     within: ModulePattern = ""
     """A package that the names in `order` are relative to."""
 
@@ -25,8 +29,8 @@ class ForbiddenContract(Table):
     """Modules that must not reach certain others, directly or through anything they import."""
 
     name: str
-    from_: tuple[ModulePattern, ...] = Field(min_length=1)
-    to: tuple[ModulePattern, ...] = Field(min_length=1)
+    from_: Some
+    to: Some
     indirect: bool = True
     except_: tuple[tuple[ModulePattern, ModulePattern], ...] = ()
     """Pairs (importer, imported) that the contract does not look at."""
@@ -43,28 +47,33 @@ class ProtectedContract(Table):
     """Modules that only some others may import directly."""
 
     name: str
-    modules: tuple[ModulePattern, ...] = Field(min_length=1)
+    modules: Some
     importers: tuple[ModulePattern, ...]
 
 
 class CouplingPattern(Table):
     """A name counted in files that do not own it."""
 
-    kind: str = Field(pattern=r"^[^:]+$")
+    kind: Annotated[str, Meta(pattern=r"^[^:]+$")]
     pattern: Pattern
     scope: Literal["code", "comments", "text"] = "code"
-    files: tuple[Glob, ...] = ("**/*.py",)
+    files: tuple[Glob, ...] = _PYTHON
     owners: tuple[Glob, ...] = ()
+
+    @property
+    def names_files(self) -> bool:
+        """Whether the settings say in which files, or in whose."""
+        return self.files is not _PYTHON or bool(self.owners)
 
 
 class ShapePolicy(Table):
     """Budgets for size, private access across modules, and import-time cycles."""
 
-    max_function_lines: PositiveInt | None = None
-    max_file_lines: PositiveInt | None = None
+    max_function_lines: Positive | None = None
+    max_file_lines: Positive | None = None
     private_access: bool = False
     cycles: bool = False
-    files: tuple[Glob, ...] = ("**/*.py",)
+    files: tuple[Glob, ...] = _PYTHON
 
 
 class LayeringPolicy(Table):
@@ -74,4 +83,4 @@ class LayeringPolicy(Table):
     acyclic: tuple[AcyclicContract, ...] = ()
     protected: tuple[ProtectedContract, ...] = ()
     coupling: tuple[CouplingPattern, ...] = ()
-    shape: ShapePolicy = Field(default_factory=ShapePolicy)
+    shape: ShapePolicy = ShapePolicy()

@@ -134,7 +134,7 @@ def _repeated_names(key: str, names: Sequence[str]) -> Iterator[PolicyProblem]:
 
 def _unwatching(key: str, pattern: CouplingPattern, paths: Sequence[str]) -> Iterator[PolicyProblem]:
     """Complain of a coupling pattern that counts in no file of the tree, if it names files or owners."""
-    if not pattern.model_fields_set & {"files", "owners"}:
+    if not pattern.names_files:
         return
     selected, owned = matcher(pattern.files), matcher(pattern.owners)
     told = ", ".join(pattern.files)

@@ -6,12 +6,17 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from analyzers.native.operators import named_by_schema
+from analyzers.python.lexer import lex
 from analyzers.python.nodes import dotted, every_statement
+from analyzers.python.parsing import parse_module, surely_parses
+from analyzers.python.statements import Statement, binds_imports, parse, statements
 from analyzers.python.words import any_within, offsets
 
 CUSTOM = frozenset(("torch.library.custom_op", "torch.library.triton_op"))
 """Decorators that make an operator of a function."""
 _LIBRARIES = frozenset(("torch.library.Library", "torch.library._scoped_library"))
+_WORDS = ("ops", "library")
+"""The last parts of PyTorch's modules that matter."""
 _OF_TORCH = ("torch.ops", "torch.library")
 
 
@@ -50,12 +55,14 @@ class Names:
         for statement in statements:
             self._import(statement)
         imported = {name for name, full in self._full.items() if full.startswith(_OF_TORCH)}
-        wanted = {"ops", "library", *words, *imported}
+        wanted = {*_WORDS, *words, *imported}
         lines = Lines(text, wanted)
         for statement in filter(lines.touch, statements):
             wanted |= {*self._bind(statement)}
+        self.words = wanted
+        """One of these stands wherever something may be said."""
         self.lines = Lines(text, wanted)
-        """Where something may be said."""
+        """Where they stand."""
 
     def of(self, node: ast.expr) -> str:
         """The dotted name of an expression, in full where an import or alias says what it is; empty for no name."""
@@ -119,6 +126,35 @@ class Names:
     def _namespace(self, call: ast.Call) -> str | None:
         texts = literal_strings(call)
         return texts[0] if texts and self.of(call.func) in _LIBRARIES else None
+
+
+def read_names(text: str, words: Iterable[str]) -> tuple[ast.Module, Names] | None:
+    """The statements of a file in which something may be said, and its names; None where it does not parse.
+
+    Args:
+        text: the file.
+        words: as `Names` takes them.
+    """
+    lexed = lex(text)
+    if not surely_parses(lexed):
+        module = parse_module(text)
+        return None if module is None else (module, Names(module, text, words))
+    every = statements(lexed)
+
+    def chosen(wanted: Iterable[str]) -> list[Statement]:
+        at = offsets(text, wanted)
+        return [s for s in every if any_within(at, s.start, s.end) or binds_imports(s, lexed)]
+
+    telling = chosen({*_WORDS, *words})
+    while True:
+        parsed = parse(text, telling)
+        if parsed.failed:
+            return None
+        names = Names(parsed.module, text, words)
+        more = chosen(names.words)
+        if len(more) == len(telling):
+            return parsed.module, names
+        telling = more
 
 
 def literal_strings(call: ast.Call) -> list[str]:

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Iterable
 
 from analyzers.native.facts import CallSite, Definition, Implementation, Mention, NativeFacts, RouteUse
-from analyzers.native.names import CUSTOM, Names, literal_strings
+from analyzers.native.names import CUSTOM, Names, literal_strings, read_names
 from analyzers.native.operators import base_name, gives_fake, named_by_schema, operator_of
 from analyzers.native.vocabulary import Registrar, Vocabulary
-from analyzers.python.parsing import Places, parse_module
+from analyzers.python.parsing import Places
 
 _TORCH = ("torch.ops", "torch.library", "torch import ops", "torch import library")
 _LIBRARY = "torch.library."
@@ -28,11 +28,12 @@ def read_python(text: str, vocabulary: Vocabulary) -> NativeFacts:
     words = {*_words(vocabulary)}
     if not any(word in text for word in (*_TORCH, *words)):
         return NativeFacts()
-    module = parse_module(text)
-    if module is None:
-        return NativeFacts(parsed=False)
     try:
-        visitor = _Visitor(Names(module, text, words), Places(text), vocabulary)
+        read = read_names(text, words)
+        if read is None:
+            return NativeFacts(parsed=False)
+        module, names = read
+        visitor = _Visitor(names, Places(text), vocabulary)
         visitor.visit(module)
     except RecursionError:
         return NativeFacts(parsed=False)

@@ -141,6 +141,11 @@ class PythonFacts:
         return text.split(_SEPARATOR) if text else []
 
     @property
+    def import_flags(self) -> list[int]:
+        """The flags of the imports."""
+        return [int(clause.split(" ", 2)[1]) for clause in self.clauses]
+
+    @property
     def import_words(self) -> list[str]:
         """The words of the clauses, numbers included."""
         text: str = self.stored[2][0]

@@ -181,13 +181,19 @@ _BRACKETS = bytes.maketrans(b"([{)]}", b"((()))")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"([{)]}\n"))
 
 
+def open_brackets(code: str, levels: int) -> bytes:
+    """The brackets of a code, written as parentheses, and its newlines, less so many levels of innermost pairs that
+    close on their line."""
+    skeleton = code.encode("ascii", "replace").translate(_BRACKETS, _NOT_BRACKETS)
+    for _ in range(levels):
+        skeleton = skeleton.replace(b"()", b"")
+    return skeleton
+
+
 def _open_lines(code: str) -> Iterator[tuple[int, int]]:
     """Numbers, from 0, of the first and last line of each run of lines that brackets hold together."""
-    skeleton = code.encode("ascii", "replace").translate(_BRACKETS, _NOT_BRACKETS)
-    for _ in range(4):
-        skeleton = skeleton.replace(b"()", b"")
     depth = first = 0
-    lines = skeleton.split(b"\n")
+    lines = open_brackets(code, 4).split(b"\n")
     for number in compress(range(len(lines)), lines):
         before = depth
         depth = max(0, depth + _depth_change(lines[number]))

@@ -10,13 +10,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
-from analyzers.python.lexer import Lexed, Span, lex
+from analyzers.python.lexer import Lexed, Span, lex, open_brackets
 from analyzers.python.literals import IDENTIFIER
 
 _TEMPLATE = re.compile(r"(?:[rR]?[fFtT]|[fFtT][rR])[\"']")
 _TYPE_ALIAS = re.compile(rf"\n[ \t]*+(type[ \t]+)({IDENTIFIER}+)[ \t]*(?=[\[=])")
 _GENERIC = re.compile(rf"\n[ \t]*+(?:async[ \t]+def|def|class|type)[ \t]+{IDENTIFIER}+[ \t]*(?=\[)")
 _BARE_EXCEPT = re.compile(r"\n[ \t]*+except[ \t*]+[^\n,:()]+(,[^\n:()]*):")
+_MOST_BRACKETS = 40
+"""One within another; CPython's tokenizer takes 200."""
+_MOST_LEVELS = 2_000
+"""Of other nesting; CPython 3.11 follows some 2,980. Each level takes a character of a logical line, or an `elif`."""
+_DEEP_BLOCK = re.compile(r"\n[ \t]{90,}+[^ \t\n]")
+"""CPython's tokenizer takes 100 levels of indentation."""
+_BLANKS_OR_STRING = re.compile(r"[ \t]+|\"+")
 
 
 @lru_cache(maxsize=1)
@@ -32,6 +39,20 @@ def parse_module(text: str) -> ast.Module | None:
         return tree
     tree = parse(_in_older_words(text))
     return tree if isinstance(tree, ast.Module) else None
+
+
+def surely_parses(lexed: Lexed) -> bool:
+    """Whether `parse_module` gives a tree for a text in which the syntax checker finds no error; where that is False,
+    only trying tells. CPython refuses more than the checker: zero bytes, letters that its Unicode lacks, numbers of
+    thousands of digits, and deep nesting.
+    """
+    code = lexed.code
+    if not code.isascii() or "\0" in lexed.text or _DEEP_BLOCK.search(code) or code.count("elif") > _MOST_LEVELS:
+        return False
+    lines = code.split("\n")
+    if max(map(len, lines)) > _MOST_LEVELS:
+        lines = [_BLANKS_OR_STRING.sub("_", line) for line in lines if len(line) > _MOST_LEVELS]
+    return max(map(len, lines)) <= _MOST_LEVELS and not open_brackets(code, _MOST_BRACKETS).strip()
 
 
 def parse_expression(text: str) -> ast.expr | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-from analyzers.python.nodes import in_blocks, module_statements
+from analyzers.python.bindings import bindings
+from analyzers.python.nodes import in_blocks, module_statements, walk
 
 Text = tuple[ast.Constant, str]
 """A string literal and its value."""
@@ -22,10 +24,8 @@ def constants(module: ast.Module) -> dict[str, str]:
                 values[name] = text
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text))):
                 values[name] = text
-    bound: dict[str, int] = {}
-    for node in ast.walk(module) if values else ():
-        if binding := _bound_name(node):
-            bound[binding] = bound.get(binding, 0) + 1
+    nodes = walk(module) if values else ()
+    bound = Counter(name for node in nodes for name in _bound_names(node))
     return {name: text for name, text in values.items() if bound[name] == 1}
 
 
@@ -77,20 +77,20 @@ def _statements(module: ast.Module) -> Iterator[ast.stmt]:
             yield statement
 
 
-def _bound_name(node: ast.AST) -> str | None:
-    """The name that a node binds, in whatever scope."""
+def _bound_names(node: ast.AST) -> Iterable[str]:
+    """The names that a node binds, in whatever scope."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
-            return name
+            return (name,)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
-        case ast.alias(name=name, asname=alias):
-            return alias or name.partition(".")[0]
-        case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
-            return name
-        case ast.MatchMapping(rest=name):
-            return name
-    return None
+            return (name,)
+        case ast.Import() | ast.ImportFrom():
+            return (name for name, _ in bindings(node))
+        case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name) if name:
+            return (name,)
+        case ast.MatchMapping(rest=name) if name:
+            return (name,)
+    return ()
 
 
 def _reaching(
@@ -134,14 +134,13 @@ def _spans(statement: ast.stmt, lines: frozenset[int]) -> bool:
 
 
 def _used(node: ast.AST) -> set[str]:
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+    return {name.id for name in walk(node) if isinstance(name, ast.Name)}
 
 
 def _calls_any(node: ast.AST, names: Collection[str]) -> bool:
     """Whether something below a node calls one of the names."""
     return any(
-        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names
-        for call in ast.walk(node)
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names for call in walk(node)
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from analyzers.configuration.configuration import Configuration
@@ -30,7 +31,7 @@ class Reading:
 
 
 def read_page(
-    policy: ReferencePolicy, reader: Reader, configuration: Configuration | None, asked_at: Sequence[Place]
+    policy: ReferencePolicy, reader: Reader, configuration: Configuration | None, asked_at: Callable[[int], Place]
 ) -> Reading:
     """Read what the sections show.
 
@@ -38,30 +39,31 @@ def read_page(
         policy: the settings.
         reader: knows the modules of the tables.
         configuration: that of the tree, where a section asks for it.
-        asked_at: where the settings ask for the symbol of each section.
+        asked_at: where the settings ask for the symbol of a section, by its index.
     """
     sections: list[Section] = []
     problems: list[Finding] = []
-    for section, place in zip(policy.sections, asked_at, strict=True):
+    for index, section in enumerate(policy.sections):
         if section.kind == "configuration":
             assert configuration is not None
             sections.append(empty(section)._replace(blocks=[*blocks(configuration)]))
             problems += unread(configuration)
         else:
-            shown, found = _table(reader, section, place)
+            shown, found = _table(reader, section, partial(asked_at, index))
             sections.append(shown)
             problems += found
     problems += map(misfit, reader.problems)
-    return Reading(Page(policy.page, policy.title, sections), problems)
+    # A default that cannot be read is met in every row that leaves it out.
+    return Reading(Page(policy.page, policy.title, sections), list(dict.fromkeys(problems)))
 
 
-def _table(reader: Reader, policy: SectionPolicy, place: Place) -> tuple[Section, list[Finding]]:
+def _table(reader: Reader, policy: SectionPolicy, place: Callable[[], Place]) -> tuple[Section, list[Finding]]:
     try:
         return read_section(reader, policy)
     except MissingError as error:
         if policy.optional and str(error) == policy.symbol:
             return empty(policy), []
-        return empty(policy), [missing_symbol(policy, str(error), place, error.known)]
+        return empty(policy), [missing_symbol(policy, str(error), place(), error.known)]
 
 
 def broken_links(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from analyzers.declarations.policy import Symbol, TableShape
-from analyzers.policy import Glob, Table
-
-Text = Annotated[str, Field(min_length=1)]
+from analyzers.policy import Glob, Table, Text
 
 
-class SectionPolicy(TableShape):
+class SectionPolicy(TableShape, kw_only=True):
     """One section of the page: a declared table, or the configuration."""
 
     heading: Text
@@ -29,10 +27,10 @@ class SectionPolicy(TableShape):
     """A document that says what the table is for."""
 
 
-class ReferencePolicy(Table):
-    page: Annotated[Glob, Field(min_length=1)]
+class ReferencePolicy(Table, kw_only=True):
+    page: Annotated[Glob, Meta(min_length=1)]
     """The generated page."""
     title: Text
     modules: tuple[str, ...] = ()
     """Modules whose names may stand in tables: those of the tree are read, others stand for themselves."""
-    sections: tuple[SectionPolicy, ...] = Field(min_length=1)
+    sections: Annotated[tuple[SectionPolicy, ...], Meta(min_length=1)]

@@ -30,8 +30,9 @@ def check_policy(policy: ReferencePolicy) -> Iterator[Misfit]:
         if section.heading in headings[:index]:
             yield Misfit((*key, "heading"), f"another section is called {section.heading!r}")
         if section.kind == "configuration":
+            plain = SectionPolicy(heading=section.heading, kind=section.kind)
             for name in _OF_TABLES:
-                if name in section.model_fields_set:
+                if getattr(section, name) != getattr(plain, name):
                     yield Misfit((*key, name), "says how a table is read; the configuration has a form of its own")
         else:
             yield from (misfit._replace(key=(*key, *misfit.key)) for misfit in _table(section))

@@ -11,6 +11,8 @@ from analyzers.routes.tables import Route
 
 Cell: TypeAlias = Mapping[str, Choice]
 """A call: axis -> its value there."""
+Vocabularies: TypeAlias = Mapping[str, frozenset[str]]
+"""Field -> the values that are declared for it: one that lists them all refuses none."""
 
 
 def refusals(route: Route, conditions: Sequence[Condition], cell: Cell) -> Iterator[str]:
@@ -39,26 +41,25 @@ def serves(route: Route, conditions: Sequence[Condition], stage: str, field: str
     return route.text(field) == stage
 
 
-def takes_everything(route: Route, conditions: Sequence[Condition], besides: str | None) -> bool:
-    """Whether no call can be refused, but for the one field."""
+def limits(route: Route, conditions: Sequence[Condition], declared: Vocabularies) -> Iterator[Condition]:
+    """The conditions that can refuse a call; a route without any takes everything."""
+    for condition in conditions:
+        value = _value(condition, route)
+        if not (value if condition.test == "required" else _takes_all(condition, value, declared)):
+            yield condition
+
+
+def covers(wide: Route, narrow: Route, conditions: Sequence[Condition], declared: Vocabularies) -> bool:
+    """Whether one route takes every call that another one takes, or would take if it had what is `required` of it."""
     return all(
-        bool(_value(condition, route))
-        if condition.test == "required"
-        else _is_open(condition, _value(condition, route))
-        for condition in conditions
-        if condition.field != besides
+        _covers(condition, _value(condition, wide), _value(condition, narrow), declared) for condition in conditions
     )
 
 
-def covers(wide: Route, narrow: Route, conditions: Sequence[Condition]) -> bool:
-    """Whether one route takes every call that another one takes, or would take if it had what is `required` of it."""
-    return all(_covers(condition, _value(condition, wide), _value(condition, narrow)) for condition in conditions)
-
-
-def _covers(condition: Condition, wide: Value, narrow: Value) -> bool:
+def _covers(condition: Condition, wide: Value, narrow: Value, declared: Vocabularies) -> bool:
     if condition.test == "required":
         return bool(wide)
-    if _is_open(condition, wide):
+    if _takes_all(condition, wide, declared):
         return True
     if _is_open(condition, narrow):
         return False
@@ -66,6 +67,12 @@ def _covers(condition: Condition, wide: Value, narrow: Value) -> bool:
         return _members(wide) >= _members(narrow)
     # What a limit lets pass, every stricter one lets pass as well.
     return condition.test == "supports" or _fits(condition, wide, narrow)
+
+
+def _takes_all(condition: Condition, value: Value, declared: Vocabularies) -> bool:
+    if _is_open(condition, value):
+        return True
+    return condition.test == "one-of" and condition.field in declared and _members(value) >= declared[condition.field]
 
 
 def _is_open(condition: Condition, value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from analyzers.declarations.reader import FieldProblem
 from analyzers.finding import Finding
@@ -18,6 +18,7 @@ def analyse(
     readings: Sequence[TableReading],
     problems: Sequence[FieldProblem],
     native: Mapping[str, NativeFacts],
+    told: Container[str] = (),
 ) -> list[Finding]:
     """Everything that is wrong, without fingerprints and in no particular order.
 
@@ -26,10 +27,11 @@ def analyse(
         readings: the tables that were read.
         problems: what was wrong with the constructors in them.
         native: what each file says of operators and routes, by path.
+        told: files that cannot be read or do not parse, which is a finding of its own already.
     """
     findings = [wrong_field(problem) for problem in problems]
     errors = {str((error.place, error.expression)): error for reading in readings for error in reading.errors}
-    findings += map(unreadable, errors.values())
+    findings += (unreadable(error) for error in errors.values() if error.place.path not in told)
     for reading in readings:
         uses = [
             UsedRoute(path, use)
@@ -39,7 +41,7 @@ def analyse(
         ]
         findings += check_table(reading, uses)
     findings += check_operators(readings, Operators.of(native), policy.native.namespaces)
-    findings += (_unparsed(path) for path, said in native.items() if not said.parsed)
+    findings += (_unparsed(path) for path, said in native.items() if not said.parsed and path not in told)
     return findings
 
 

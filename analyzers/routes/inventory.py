@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.declarations.values import plain
@@ -10,13 +10,22 @@ from analyzers.native.facts import CallSite, NativeFacts
 from analyzers.native.operators import is_of_pytorch
 from analyzers.routes.native_rules import Operators, bindings_of
 from analyzers.routes.tables import Route, TableReading
+from analyzers.source import Problem
 
 VERSION = 1
 EVIDENCE = "declarations and source text; no operator is claimed to exist or to have run"
 
 
-def inventory(readings: Sequence[TableReading], native: Mapping[str, NativeFacts]) -> dict[str, Any]:
-    """The inventory, as JSON can hold it; docs/interfaces.md says what each field means."""
+def inventory(
+    readings: Sequence[TableReading], native: Mapping[str, NativeFacts], problems: Mapping[str, Problem]
+) -> dict[str, Any]:
+    """The inventory, as JSON can hold it; docs/interfaces.md says what each field means.
+
+    Args:
+        readings: the tables that were read.
+        native: what each file says of operators and routes, by path.
+        problems: the files that cannot be read or do not parse.
+    """
     operators = Operators.of(native)
     bound: dict[tuple[str, str], list[str]] = {}
     for binding in bindings_of(readings):
@@ -40,7 +49,22 @@ def inventory(readings: Sequence[TableReading], native: Mapping[str, NativeFacts
             for path, call in sorted(operators.calls, key=lambda row: (row[0], row[1].line, row[1].column))
             if not is_of_pytorch(call.operator)
         ],
+        "unread": [*_unread(readings, native, problems)],
     }
+
+
+def _unread(
+    readings: Sequence[TableReading], native: Mapping[str, NativeFacts], problems: Mapping[str, Problem]
+) -> Iterator[dict[str, Any]]:
+    """What the inventory may lack."""
+    for reading in readings:
+        for error in reading.errors:
+            yield {"path": error.place.path, "line": error.place.line, "message": f"{reading.policy.name}: {error}"}
+    for path, problem in sorted(problems.items()):
+        yield {"path": path, "line": problem.line, "message": problem.message}
+    for path, said in sorted(native.items()):
+        if not said.parsed and path not in problems:
+            yield {"path": path, "line": 1, "message": "does not parse"}
 
 
 def _route(reading: TableReading, route: Route, operators: list[str]) -> dict[str, Any]:

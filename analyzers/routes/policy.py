@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from msgspec import field
 
 from analyzers.declarations.policy import Symbol, TableShape
-from analyzers.policy import Glob, Table
+from analyzers.policy import Glob, Table, Text
 
 Choice = bool | int | str | tuple[int, ...]
 """A value on an axis of the matrix; a list stands for several things at once, such as the rows of each request."""
 Test = Literal["one-of", "multiple-of", "at-least", "at-most", "supports", "required"]
+
+_EVERYWHERE = ("**",)
 
 
 class Condition(Table):
@@ -35,28 +37,28 @@ class Condition(Table):
         return None if self.test == "required" else self.axis or self.field
 
 
-class RouteTable(TableShape):
+class RouteTable(TableShape, kw_only=True):
     """One table of routes."""
 
-    name: str = Field(min_length=1)
+    name: Text
     symbol: Symbol
     stage: str | None = None
     fallback: str | None = None
     observer: str | None = None
     operators: tuple[str, ...] = ()
     """The native operators of a route, with its fields in braces."""
-    vocabularies: dict[str, Symbol] = Field(default_factory=dict)
+    vocabularies: dict[str, Symbol] = field(default_factory=dict)
     """Field -> the table that declares its values."""
     executors: tuple[Symbol, ...] = ()
     """Mappings whose keys are routes that can run."""
-    calls: dict[str, int | str] = Field(default_factory=dict)
+    calls: dict[str, int | str] = field(default_factory=dict)
     """Function -> the position or keyword of the argument by which it names a route."""
     ordered: bool = True
     """Whether the first route that takes a call runs it; else nothing is said of which one would."""
     conditions: tuple[Condition, ...] = ()
     format: str | None = None
     """The axis that the matrix shows as a column of its own."""
-    matrix: dict[str, tuple[Choice, ...]] = Field(default_factory=dict)
+    matrix: dict[str, tuple[Choice, ...]] = field(default_factory=dict)
     """Axis -> the values that the static plan is made for."""
 
 
@@ -72,13 +74,18 @@ class RegistrarPolicy(Table):
 class NativePolicy(Table):
     """How the tree registers and uses native operators."""
 
-    files: tuple[Glob, ...] = ("**",)
+    files: tuple[Glob, ...] = _EVERYWHERE
     namespaces: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    macros: dict[str, str] = Field(default_factory=dict)
+    macros: dict[str, str] = field(default_factory=dict)
     registrars: tuple[RegistrarPolicy, ...] = ()
     fakes: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
+
+    @property
+    def names_files(self) -> bool:
+        """Whether the settings say which files count."""
+        return self.files is not _EVERYWHERE
 
 
 class RoutesPolicy(Table):

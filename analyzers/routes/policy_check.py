@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from analyzers.declarations.tables import check_shape
@@ -11,7 +11,7 @@ from analyzers.native.extractor import SUFFIXES
 from analyzers.nearest import nearest
 from analyzers.routes.native_rules import fields_in
 from analyzers.routes.plan import LARGEST, size
-from analyzers.routes.policy import RoutesPolicy, RouteTable
+from analyzers.routes.policy import Choice, RoutesPolicy, RouteTable, Test
 from analyzers.routes.tables import TableReading
 
 
@@ -34,9 +34,7 @@ def check_policy(policy: RoutesPolicy, paths: Iterable[str]) -> list[PolicyProbl
             problems.append(PolicyProblem((*key, "name"), f"another table is called {table.name!r}"))
         problems += (problem._replace(key=(*key, *problem.key)) for problem in _table(table))
     watched = matcher(policy.native.files)
-    if "files" in policy.native.model_fields_set and not any(
-        watched(path) for path in paths if path.endswith(SUFFIXES)
-    ):
+    if policy.native.names_files and not any(watched(path) for path in paths if path.endswith(SUFFIXES)):
         problems.append(PolicyProblem(("routes", "native", "files"), "no Python or C++ file matches"))
     return problems
 
@@ -76,6 +74,9 @@ def _table(table: RouteTable) -> Iterator[PolicyProblem]:
         if not whole:
             message = f"{template!r} is no operator's name with fields in braces, such as `v100::{{binding}}`"
             yield PolicyProblem(("operators", index), message)
+    for function, argument in table.calls.items():
+        if isinstance(argument, int) and argument < 0:
+            yield PolicyProblem(("calls", function), "a position counts from 0")
     yield from _matrix(table)
 
 
@@ -86,8 +87,31 @@ def _matrix(table: RouteTable) -> Iterator[PolicyProblem]:
             yield PolicyProblem(("matrix", axis), "no condition asks for this axis", nearest(axis, axes))
         elif not values:
             yield PolicyProblem(("matrix", axis), "has no values")
+        yield from _values(axis, values, {condition.test for condition in table.conditions if condition.asks == axis})
     if table.matrix and size(table.matrix) > LARGEST:
         yield PolicyProblem(("matrix",), f"has {size(table.matrix):,} cells; at most {LARGEST:,} are planned")
     if table.format is not None and table.format not in table.matrix:
         message = f"the matrix has no axis {table.format!r}"
         yield PolicyProblem(("format",), message, nearest(table.format, table.matrix))
+
+
+def _values(axis: str, values: Sequence[Choice], tests: Set[Test]) -> Iterator[PolicyProblem]:
+    """What is wrong with the values of an axis that conditions ask for."""
+    seen = set()
+    for index, value in enumerate(values):
+        parts = value if isinstance(value, tuple) else (value,)
+        message = ""
+        if (type(value), value) in seen:
+            message = "stands here twice"
+        elif not parts:
+            message = "must not be empty: it stands for several things at once"
+        elif tests & _NUMERIC and not all(type(part) is int for part in parts):
+            message = "must be a whole number, or a list of them"
+        elif "supports" in tests and not isinstance(value, bool):
+            message = "must be true or false"
+        if message:
+            yield PolicyProblem(("matrix", axis, index), message)
+        seen.add((type(value), value))
+
+
+_NUMERIC: Set[Test] = {"multiple-of", "at-least", "at-most"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, ValidationError, convert
 
 from analyzers.errors import UserError
 from analyzers.routes.plan import Outcome, plan
@@ -48,6 +50,24 @@ class Expectation(NamedTuple):
         )
 
 
+class _StoredOutcome(Struct):
+    route: str | None
+    refused: dict[str, str] = {}
+
+
+class _Stored(Struct):
+    kind: Literal["static-plan"]
+    version: Literal[1]
+    tables: dict[str, dict[str, _StoredOutcome]]
+
+
+class _StoredExpectation(Struct, forbid_unknown_fields=True):
+    table: str
+    where: dict[str, Any]
+    was: str | None
+    now: str | None
+
+
 class Verdict(NamedTuple):
     """What came of comparing a snapshot with the plan of today."""
 
@@ -78,36 +98,33 @@ def render(plans: Plans) -> str:
 
 def parse(text: str, name: str) -> Plans:
     """Read a snapshot. Raises UserError, which calls it by the given name."""
-    stored = _load(text, name)
-    if not isinstance(stored, dict) or stored.get("kind") != _KIND or stored.get("version") != _VERSION:
-        raise UserError(f"{name}: no snapshot of a static plan in version {_VERSION}; write it anew with --output")
     try:
-        return {
-            table: {
-                cell: Outcome(row["route"], tuple((route, field) for route, field in row.get("refused", {}).items()))
-                for cell, row in cells.items()
-            }
-            for table, cells in stored["tables"].items()
-        }
-    except (AttributeError, KeyError, TypeError):
-        raise UserError(f"{name}: its tables are not those of a snapshot; write it anew with --output") from None
+        stored = convert(_load(text, name), _Stored)
+    except ValidationError as error:
+        message = f"no snapshot of a static plan in version {_VERSION}; write it anew with --output"
+        raise UserError(f"{name}: {message} ({error})") from None
+    return {
+        table: {cell: Outcome(row.route, tuple(row.refused.items())) for cell, row in cells.items()}
+        for table, cells in stored.tables.items()
+    }
 
 
 def parse_expectations(text: str, name: str) -> list[Expectation]:
     """Read announced changes: a JSON list of objects with `table`, `where`, `was` and `now`. Raises UserError."""
-    stored = _load(text, name)
     try:
-        return [
-            Expectation(
-                row["table"],
-                {axis: value if isinstance(value, str) else _json(value) for axis, value in row["where"].items()},
-                row["was"],
-                row["now"],
-            )
-            for row in stored
-        ]
-    except (AttributeError, KeyError, TypeError):
-        raise UserError(f"{name}: must be a list of objects with `table`, `where`, `was` and `now`") from None
+        announced = convert(_load(text, name), list[_StoredExpectation])
+    except ValidationError as error:
+        message = f"must be a list of objects with `table`, `where`, `was` and `now`: {error}"
+        raise UserError(f"{name}: {message}") from None
+    return [
+        Expectation(
+            row.table,
+            {axis: value if isinstance(value, str) else _json(value) for axis, value in row.where.items()},
+            row.was,
+            row.now,
+        )
+        for row in announced
+    ]
 
 
 def compare(was: Plans, now: Plans, expectations: Sequence[Expectation]) -> Verdict:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from analyzers.declarations.reader import FieldProblem, UnreadableError
-from analyzers.declarations.values import Place, names_in, plain
+from analyzers.declarations.values import Place, Value, names_in, plain
 from analyzers.finding import Finding
 from analyzers.native.facts import RouteUse
 from analyzers.nearest import nearest
-from analyzers.routes.admission import covers, serves, takes_everything
+from analyzers.routes.admission import covers, limits, serves
 from analyzers.routes.tables import Route, TableReading
 
 
@@ -127,26 +127,40 @@ def _vocabularies(reading: TableReading) -> Iterator[Finding]:
 def _fallbacks(reading: TableReading) -> Iterator[Finding]:
     policy = reading.policy
     routes = {route.name: route for route in reading.candidates}
-    for route in routes.values():
+    for route in reading.candidates:
         problem = _chain_problem(reading, route, routes)
         if problem:
             subject = f"{policy.name}: {route.name}"
             yield _finding("RTE007", route.place, subject, problem, "Name a later route that takes what is left.")
-    marks = {route.name: plain(route.fields.get(policy.fallback or "")) for route in routes.values()}
-    marked = any(isinstance(mark, bool) for mark in marks.values())
+    marked = any(isinstance(_mark(reading, route), bool) for route in reading.candidates)
     for stage in reading.stages:
-        serving = [route for route in routes.values() if serves(route, policy.conditions, stage, policy.stage)]
+        serving = [route for route in reading.candidates if serves(route, policy.conditions, stage, policy.stage)]
         if marked:
-            last = [route for route in serving if marks[route.name] is True]
-            wanted = f"has no route in which `{policy.fallback}` is true"
+            lacking = "" if any(_mark(reading, route) is True for route in serving) else _unmarked(reading)
         else:
-            last = [route for route in serving if takes_everything(route, policy.conditions, policy.stage)]
-            wanted = "has no route that takes every call"
-        if not last:
+            lacking = _nobody_takes_all(reading, serving)
+        if lacking:
             first = next(route for route in serving if route.text(policy.stage) == stage)
-            message = f"the stage `{stage}` of {policy.name} {wanted}"
+            message = f"the stage `{stage}` of {policy.name} {lacking}"
             hint = "Declare a last route for it that takes everything."
             yield _finding("RTE007", first.place, f"{policy.name}: {stage}", message, hint)
+
+
+def _mark(reading: TableReading, route: Route) -> Value:
+    return plain(route.fields.get(reading.policy.fallback or ""))
+
+
+def _unmarked(reading: TableReading) -> str:
+    return f"has no route in which `{reading.policy.fallback}` is true"
+
+
+def _nobody_takes_all(reading: TableReading, serving: Sequence[Route]) -> str:
+    """Why no route of a stage takes every call; empty where one does."""
+    conditions = [condition for condition in reading.policy.conditions if condition.field != reading.policy.stage]
+    limited = [(route.name, [*limits(route, conditions, reading.vocabularies)]) for route in serving]
+    best, left = min(limited, key=lambda row: len(row[1]))
+    fields = ", ".join(f"`{field}`" for field in dict.fromkeys(condition.field for condition in left))
+    return f"has no route that takes every call: {fields} of `{best}` can refuse one" if fields else ""
 
 
 def _chain_problem(reading: TableReading, start: Route, routes: Mapping[str, Route]) -> str:
@@ -178,7 +192,9 @@ def _shadowed(reading: TableReading) -> Iterator[Finding]:
         return
     for index, route in enumerate(reading.candidates):
         earlier = (known for known in reading.candidates[:index] if known.name != route.name)
-        wider = next((known for known in earlier if covers(known, route, policy.conditions)), None)
+        wider = next(
+            (known for known in earlier if covers(known, route, policy.conditions, reading.vocabularies)), None
+        )
         if wider is not None:
             message = f"`{route.name}` never runs: `{wider.name}`, declared before it, takes every call that it takes"
             hint = "Put the narrower route first, or narrow the wider one."

@@ -27,6 +27,7 @@ class RunningGit:
     """A git command at work. Leaving the block ends one whose output nobody waited for."""
 
     process: subprocess.Popen[bytes]
+    root: Path
     name: str
 
     def output(self, stdin: bytes | None = None) -> bytes:
@@ -38,6 +39,9 @@ class RunningGit:
         output, complaint = self.process.communicate(stdin)
         if self.process.returncode:
             reason = complaint.decode("utf-8", "replace").strip()
+            if "not a git repository" in reason and repository_of(self.root) is None:
+                remedy = "judge the files as they are, or commit them to one"
+                raise TreeError(f"{self.root} is in no git repository, so it has no revisions and no index: {remedy}")
             raise TreeError(f"git {self.name}: {reason or f'exit status {self.process.returncode}'}")
         return output
 
@@ -68,7 +72,7 @@ def start_git(root: Path, *arguments: str, reads: bool = False) -> RunningGit:
         raise TreeError("git is not installed, or not on PATH") from None
     except OSError as error:
         raise TreeError(f"git cannot be run in {root}: {error.strerror}") from None
-    return RunningGit(process, arguments[0])
+    return RunningGit(process, root, arguments[0])
 
 
 def repository_of(root: Path) -> Path | None:

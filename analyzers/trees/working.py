@@ -14,7 +14,6 @@ from analyzers.cache import FactCache, FileState
 from analyzers.source import Problem
 from analyzers.trees.git import list_work_tree, repository_of
 from analyzers.trees.tree import Tree, TreeError, blob_digest, lies_below, symlink_problem
-from analyzers.trees.walk import walk
 
 _SETTLED_NS = 2_000_000_000
 """A file touched less than this long ago may change again without a sign of it."""
@@ -148,6 +147,8 @@ def _list(root: Path) -> _Listing:
             )
     except TreeError as error:
         notes = (f"files were found by walking the folder: {error}",)
+    from analyzers.trees.walk import walk
+
     found = walk(root)
     problems = {
         folder: Problem("SRC001", 0, 0, f"the folder cannot be listed: {reason}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from operator import itemgetter
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from analyzers.errors import UserError
 from analyzers.finding import fingerprint
 from gates.baseline.entries import Baseline, Entry
+from gates.conflicts import conflict_line
 
 VERSION = 1
 FIRST_ENTRY_LINE = 5
@@ -22,7 +22,6 @@ _KEYS = tuple(name for name in Entry._fields if name not in Entry._field_default
 """What every entry has; `amount` stands only where there is one."""
 _ENTRY_LINE = "    {" + ", ".join(f'"{key}": %s' for key in _KEYS) + "%s}"
 _quoted = json.encoder.encode_basestring
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _SITES = 1_000
 """How many sites of one violation are looked through for the owner of a fingerprint."""
 _RESTORE = "Restore the file from version control"
@@ -87,9 +86,8 @@ def _decode(content: bytes, where: str) -> tuple[str, Any]:
     try:
         return text, json.loads(text)
     except json.JSONDecodeError as error:
-        if conflict := _CONFLICT.search(text):
+        if line := conflict_line(text):
             remedy = "Set up `gates baseline merge` as git's merge driver for it, and merge again"
-            line = _line_at(text, conflict.start())
             raise BaselineError(where, "an unresolved merge conflict", remedy, line) from None
         raise BaselineError(where, f"not JSON: {error.msg}", _RESTORE, error.lineno) from None
     except (ValueError, RecursionError):  # a number of thousands of digits; brackets nested as deep

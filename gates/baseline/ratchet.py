@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzers.finding import Finding
+from analyzers.rules import RULES as SOURCE_RULES
+from analyzers.trees.tree import lies_below
 from gates.baseline.entries import Baseline, Entry, Violation
 from gates.baseline.moves import Move, Pairing, pair
 from gates.baseline.waivers import NOTICE, cover, has_expired, idle, in_force
 
 if TYPE_CHECKING:
     from gates.settings.model import Waiver
+
+_OF_SOURCES = frozenset(rule.code for rule in SOURCE_RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +34,35 @@ class Judgement:
     """Entries that no longer match anything."""
     shrunk: tuple[Entry, ...]
     """Entries that accept a larger amount than there is."""
+    unsure: tuple[Entry, ...]
+    """Entries that would be stale or shrunk, had every file been read."""
+    unread: tuple[str, ...]
+    """The files and folders because of which nobody knows."""
     expired: tuple[Waiver, ...]
     expiring: tuple[Waiver, ...]
     """Still in force, but not for longer than `NOTICE`."""
     unused: tuple[Waiver, ...]
-    """In force, but covering no finding."""
+    """In force, but covering no finding, as far as files could be read."""
 
 
 def judge(
-    findings: Iterable[Finding], baseline: Baseline, waivers: Sequence[Waiver], today: datetime.date
+    findings: Iterable[Finding],
+    baseline: Baseline,
+    waivers: Sequence[Waiver],
+    today: datetime.date,
+    unread: Collection[str] = (),
 ) -> Judgement:
     """Sort one gate's findings by whether they may stand.
+
+    What is not found in an unread file may well be there. Nor does another file's finding count as gone, for it may
+    rest on what the unread one says; unless the baseline accepts that it cannot be read, and so was made without it.
 
     Args:
         findings: all findings of the gate, with fingerprints.
         baseline: what the team has accepted.
         waivers: those that name a rule of this gate.
         today: the date that decides whether a waiver is in force.
+        unread: the files that the gate asked for and that could not be read or do not parse, and such folders.
     """
     findings = tuple(findings)
     active = in_force(waivers, today)
@@ -61,16 +77,22 @@ def judge(
         else:
             new.append(finding)
     measured = {finding.fingerprint: finding.amount for finding in findings}
+    surprising = set(unread).difference(finding.path for finding in accepted if finding.rule in _OF_SOURCES)
+    unmet = [entry for entry in baseline.entries if measured.get(entry.fingerprint, -1) < entry.amount]
+    unsure = {entry for entry in unmet if surprising or lies_below(entry.path, unread)}
+    known = [entry for entry in unmet if entry not in unsure]
     return Judgement(
         baseline=baseline,
         new=tuple(new),
         accepted=tuple(accepted),
         waived=tuple(waived),
-        stale=tuple(entry for entry in baseline.entries if entry.fingerprint not in measured),
-        shrunk=tuple(e for e in baseline.entries if measured.get(e.fingerprint, e.amount) < e.amount),
+        stale=tuple(entry for entry in known if entry.fingerprint not in measured),
+        shrunk=tuple(entry for entry in known if entry.fingerprint in measured),
+        unsure=tuple(sorted(unsure)),
+        unread=tuple(sorted(unread)),
         expired=tuple(waiver for waiver in waivers if has_expired(waiver, today)),
         expiring=tuple(waiver for waiver in active if waiver.expires - today <= NOTICE),
-        unused=idle(active, findings),
+        unused=() if surprising else idle(active, findings),
     )
 
 
@@ -138,9 +160,9 @@ def accept_moves(judgement: Judgement) -> Rehomed:
 def _lowered(judgement: Judgement, gone: Collection[Entry]) -> list[Entry]:
     """The entries that are not `gone`, each with today's amount where that is smaller."""
     today = {finding.fingerprint: finding.amount for finding in judgement.accepted}
-    dropped = set(gone)
+    dropped, shrunk = set(gone), set(judgement.shrunk)
     return [
-        entry._replace(amount=today.get(entry.fingerprint, entry.amount))
+        entry._replace(amount=today[entry.fingerprint]) if entry in shrunk else entry
         for entry in judgement.baseline.entries
         if entry not in dropped
     ]

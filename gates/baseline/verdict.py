@@ -12,6 +12,7 @@ from gates.baseline.format import FIRST_ENTRY_LINE
 from gates.baseline.ratchet import Judgement, candidates, looks_moved
 from gates.baseline.rules import EXPIRED_WAIVER, GROWN_BASELINE, STALE_ENTRY, UNUSED_WAIVER
 from reports.report import Verdict
+from reports.wording import plural
 
 if TYPE_CHECKING:
     from gates.baseline.compare import Verification
@@ -67,9 +68,19 @@ def notes(judgement: Judgement, files: Files, strict: bool = False) -> list[str]
             f"Less debt than recorded: of {len(judgement.baseline.entries)} entries of {files.baseline},"
             f" {' and '.join(less)}. Run `gates check --update` to lock that in."
         )
+    if judgement.unsure:
+        said.append(doubt(judgement, files.baseline))
     if not strict:
         said += [f"{_title(waiver)} covers nothing any more: delete it." for waiver in judgement.unused]
     return [*said, *expiries(judgement)]
+
+
+def doubt(judgement: Judgement, file: str) -> str:
+    """What the entries of a baseline wait for that nobody can call gone or smaller."""
+    first, *others = judgement.unread
+    sources = f"{first} and {plural(len(others), 'other')}" if others else first
+    entries = plural(len(judgement.unsure), "entry that was", "entries that were")
+    return f"{file} keeps {entries} not found: nobody knows what is gone until {sources} can be read and parsed."
 
 
 def expiries(judgement: Judgement) -> list[str]:

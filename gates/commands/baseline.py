@@ -15,14 +15,14 @@ from gates.baseline.entries import Baseline
 from gates.baseline.format import BaselineError, parse
 from gates.baseline.merge import merge_files
 from gates.baseline.ratchet import prune
-from gates.baseline.store import load, save
-from gates.baseline.verdict import growth
+from gates.baseline.store import load
+from gates.baseline.verdict import doubt, growth
 from gates.commands.options import format_options, no_cache_option, output_option, root_option, settings_for
 from gates.commands.output import publish, write
 from gates.progress import terminal_progress
 from gates.registry import NAMES, configured, gate
 from gates.reporting import compose, files_for, text_on_disk
-from gates.run import Run, Sources, baseline_file, open_cache, run
+from gates.run import Run, Sources, baseline_file, open_cache, run, save_baseline
 from gates.settings.load import Loaded, baselines_folder
 from reports.formats import REFRESH_FORMATS, refresh_renderer
 from reports.report import Verdict
@@ -80,8 +80,10 @@ def prune_gone(root: Path | None, no_cache: bool) -> None:
     for result in outcome.results:
         before, after = result.judgement.baseline, prune(result.judgement, present.__contains__)
         if len(after.entries) < len(before.entries):
-            save(result.baseline_file, after)
+            save_baseline(outcome.context.loaded, after)
         click.echo(f"{result.gate.name}: {len(before.entries) - len(after.entries)} entries dropped")
+        if result.judgement.unsure:
+            click.echo(doubt(result.judgement, files_for(outcome.context.loaded, result.gate.name).baseline))
 
 
 @command.command("verify")

@@ -25,6 +25,8 @@ def command(as_json: bool, **options: Any) -> int:
     loaded = settings_for(request.root)
     if not as_json:
         return execute(request, loaded, (GATE.name,))
+    if request.format_ not in ("terminal", "json"):
+        raise click.UsageError(f"--json prints the inventory as JSON, not as {request.format_}")
     if request.judges or request.outputs or request.paths:
         raise click.UsageError("--json prints the whole inventory: leave out paths, --output and what judges")
     click.echo(json.dumps(_inventory(request, loaded), indent=2, ensure_ascii=False))

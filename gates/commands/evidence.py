@@ -13,9 +13,10 @@ from gates.commands.options import format_options, no_cache_option, root_option,
 from gates.commands.output import publish
 from gates.evidence import compare
 from gates.progress import terminal_progress
-from gates.review import review
+from gates.review import doubts, review
 from gates.run import open_cache
 from reports.evidence_draft import render as render_draft
+from reports.report import Verdict
 
 
 @click.command("evidence")
@@ -46,7 +47,9 @@ def command(
     if body is None or description is None:
         changes, files = comparison.changes, comparison.files
         click.echo(render_draft(changes, files, comparison.needs_evidence, comparison.snapshots()), nl=False)
-        return 0
+        for doubt in doubts(comparison):
+            click.echo(f"note: {doubt}", err=True)
+        return int(Verdict.UNDECIDED if comparison.unread else Verdict.CLEAN)
     report = review(comparison, description, _name(body, loaded.file.parent), started)
     publish(report, format_, outputs)
     return int(report.verdict)

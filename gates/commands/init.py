@@ -10,13 +10,12 @@ import click
 from analyzers.errors import UserError
 from analyzers.trees.working import WorkingTree
 from gates.baseline.entries import Baseline, Entry
-from gates.baseline.store import save
 from gates.commands.options import no_cache_option
 from gates.init import detect, starting_settings
 from gates.progress import terminal_progress
 from gates.registry import all_rules, configured, gate
-from gates.run import GateResult, Sources, baseline_file, open_cache, run
-from gates.settings.load import load, settings_file
+from gates.run import GateResult, Sources, baseline_file, open_cache, run, save_baseline
+from gates.settings.load import Loaded, load, settings_file
 from reports.wording import plural
 
 _FILE = "gates.toml"
@@ -60,13 +59,13 @@ def _write_baselines(root: Path, no_cache: bool) -> None:
     gates = [gate(name) for name in names]
     outcome = run(loaded, gates, Sources(), cache=open_cache(not no_cache), progress=terminal_progress("reading"))
     for result in outcome.results:
-        _accept(result)
+        _accept(loaded, result)
     click.echo("next: commit the settings and the baselines, and run `gates check` in pre-commit and CI")
 
 
-def _accept(result: GateResult) -> None:
+def _accept(loaded: Loaded, result: GateResult) -> None:
     found = result.judgement.new
-    save(result.baseline_file, Baseline.of(result.gate.name, map(Entry.of, found)))
+    save_baseline(loaded, Baseline.of(result.gate.name, map(Entry.of, found)))
     accepted, files = plural(len(found), "finding"), plural(result.files, "file")
     click.echo(f"wrote {result.baseline_file.name}: {accepted} accepted, in {files}")
     names = {code: rule.name for code, rule in all_rules().items()}

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from gates.baseline.store import save
 from gates.commands.options import (
     FORMATS,
     apply,
@@ -25,7 +24,7 @@ from gates.commands.running import Request, execute
 from gates.commands.verbs import GateGroup
 from gates.layering import GATE
 from gates.progress import terminal_progress
-from gates.run import baseline_file, open_cache
+from gates.run import baseline_file, open_cache, save_baseline
 from gates.settings.load import Loaded
 from reports.formats import DEBT_FORMATS, debt_renderer
 
@@ -80,7 +79,7 @@ def import_baseline(root: Path | None, no_cache: bool, file: Path) -> int:
 
     loaded = settings_for(root)
     imported = take_over(loaded, file, open_cache(not no_cache), terminal_progress("reading"))
-    save(baseline_file(loaded, GATE.name), imported.baseline)
+    save_baseline(loaded, imported.baseline)
     click.echo(f"{len(imported.baseline.entries)} entries in {baseline_file(loaded, GATE.name)}")
     for fallen in imported.fallen:
         click.echo(f"{fallen.path}: {fallen.kind}: {fallen.recorded} recorded, {fallen.current} left")

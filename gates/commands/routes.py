@@ -31,27 +31,33 @@ def command() -> None:
 
 @command.command("check", epilog="See also: gates routes snapshot --help")
 @gate_options
-@click.option("--inventory", "lists", flag_value="inventory", help="Print routes, operators and call sites instead.")
-@click.option("--matrix", "lists", flag_value="matrix", help="Print what each route takes, by format and shape.")
-def check(lists: str | None, **options: Any) -> int:
+@click.option("--inventory", "lists_all", is_flag=True, help="Print routes, operators and call sites instead.")
+@click.option("--matrix", "lists_matrix", is_flag=True, help="Print what each route takes, by format and shape.")
+def check(*, lists_all: bool, lists_matrix: bool, **options: Any) -> int:
     """Check that declared routes say what they mean, and that the operators they bind exist.
 
-    The inventory and the matrix are printed as markdown (the default) or json, and never fail.
+    The inventory and the matrix are printed as markdown (the default) or json, whatever is wrong with the routes.
     """
     request = Request(**options)
     loaded = settings_for(request.root)
-    if lists is None:
+    if not (lists_all or lists_matrix):
         return execute(request, loaded, (GATE.name,))
+    if lists_all and lists_matrix:
+        raise click.UsageError("give either --inventory or --matrix")
+    option = "--inventory" if lists_all else "--matrix"
     if request.format_ not in ("terminal", "markdown", "json") or request.outputs:
-        raise click.UsageError(f"--{lists} is printed as markdown or json, and to standard output only")
+        raise click.UsageError(f"{option} is printed as markdown or json, and to standard output only")
     if request.judges or request.paths:
-        raise click.UsageError(f"--{lists} only lists, and all there is: leave out paths and what is about baselines")
-    declared = _read(loaded, request.sources(loaded.file.parent), no_cache=request.no_cache)
-    found = inventory(declared.readings, declared.native) if lists == "inventory" else matrix(declared.readings)
-    if request.format_ == "json":
-        click.echo(render_json(found), nl=False)
+        raise click.UsageError(f"{option} only lists, and all there is: leave out paths and what is about baselines")
+    declared, facts = _read(loaded, request.sources(loaded.file.parent), no_cache=request.no_cache)
+    if lists_all:
+        found = inventory(declared.readings, declared.native, facts.problems)
+        shown = render_json(found) if request.format_ == "json" else inventory_markdown(found)
     else:
-        click.echo(inventory_markdown(found) if isinstance(found, dict) else matrix_markdown(found), nl=False)
+        _refuse_unread(declared)
+        rows = matrix(declared.readings)
+        shown = render_json(rows) if request.format_ == "json" else matrix_markdown(rows)
+    click.echo(shown, nl=False)
     return 0
 
 
@@ -83,11 +89,8 @@ def snapshot(
     if expected is not None and frozen is None:
         raise click.UsageError("--expected-changes goes with --check")
     loaded = settings_for(root)
-    declared = _read(loaded, Sources(ref=ref), no_cache=no_cache)
-    if errors := [error for reading in declared.readings for error in reading.errors]:
-        raise UserError(
-            f"{errors[0].place.path}:{errors[0].place.line}: {errors[0]}: there is no plan of what is unread"
-        )
+    declared, _ = _read(loaded, Sources(ref=ref), no_cache=no_cache)
+    _refuse_unread(declared)
     if not any(map(is_planned, declared.readings)):
         raise loaded.error(("routes", "tables"), "no ordered table has a matrix, so there is nothing to plan")
     plans = plans_of(declared.readings)
@@ -101,12 +104,17 @@ def snapshot(
     return 1 if verdict.unexpected or verdict.idle else 0
 
 
-def _read(loaded: Loaded, sources: Sources, *, no_cache: bool) -> Declared:
+def _refuse_unread(declared: Declared) -> None:
+    for error in (error for reading in declared.readings for error in reading.errors):
+        raise UserError(f"{error.place.path}:{error.place.line}: {error}: there is no plan of what is unread")
+
+
+def _read(loaded: Loaded, sources: Sources, *, no_cache: bool) -> tuple[Declared, FactBase]:
     cache = open_cache(not no_cache)
     context = sources.context(loaded, cache)
     facts = FactBase(context.tree, cache)
     facts.gather(GATE.needs(context), terminal_progress("reading"))
-    return read(context, facts)
+    return read(context, facts), facts
 
 
 def _text(file: Path) -> str:

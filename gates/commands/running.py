@@ -24,7 +24,6 @@ from gates.registry import gate
 from gates.reporting import report_of
 from gates.run import Sources, open_cache, run
 from gates.settings.load import Loaded
-from gates.update import update_baselines
 from reports.report import Report
 
 gate_options = apply(
@@ -87,5 +86,7 @@ def _report(request: Request, loaded: Loaded, gates: Sequence[Gate]) -> Report:
         return introduced(loaded, gates, sources, request.base, cache=cache, progress=progress)
     outcome = run(loaded, gates, sources, cache=cache, progress=progress)
     if request.update or request.accept_moves:
+        from gates.update import update_baselines
+
         return update_baselines(outcome, accept_moves=request.accept_moves)
     return report_of(outcome, strict=request.strict)

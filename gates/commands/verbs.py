@@ -5,8 +5,21 @@ from __future__ import annotations
 import click
 
 
+class _VerbContext(click.Context):
+    @property
+    def command_path(self) -> str:
+        """Without the blank before the check's empty name."""
+        return super().command_path.rstrip()
+
+
+class _Verb(click.Command):
+    context_class = _VerbContext
+
+
 class GateGroup(click.Group):
     """Runs the subcommand `check` unless the first argument names another one."""
+
+    command_class = _Verb
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if not arguments or arguments[0] not in self.commands:

@@ -12,6 +12,7 @@ from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gates.conflicts import conflict_line
 from gates.settings.errors import Mistake, SettingsError, spell
 from gates.settings.lines import Key, key_lines, line_of
 
@@ -175,6 +176,9 @@ def _root_table(source: SettingsFile) -> dict[str, Any]:
     except RecursionError:
         raise SettingsError(source.path, [Mistake("", 0, "is nested too deeply")]) from None
     except ValueError as error:
+        if line := conflict_line(source.text):
+            message = "an unresolved merge conflict: keep what both sides mean, and delete the markers"
+            raise SettingsError(source.path, [Mistake("", line, message)]) from None
         position = _TOML_POSITION.search(str(error))
         line = int(position[1]) if position else 0
         raise SettingsError(source.path, [Mistake("", line, f"not valid TOML: {error}")]) from None

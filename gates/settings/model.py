@@ -6,11 +6,11 @@ import datetime
 from collections.abc import Collection
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import Field, create_model
+from msgspec import defstruct
 
-from analyzers.policy import Glob, Table
+from analyzers.policy import Glob, Table, Text
 
 if TYPE_CHECKING:
     from analyzers.configuration.policy import ConfigPolicy
@@ -38,8 +38,8 @@ class Waiver(Table):
 
     rule: str
     scope: Glob
-    owner: str = Field(min_length=1)
-    reason: str = Field(min_length=1)
+    owner: Text
+    reason: Text
     expires: datetime.date
 
 
@@ -72,8 +72,8 @@ def settings_model(tables: Collection[str] = tuple(_POLICIES)) -> type[Settings]
 @cache
 def _model(tables: frozenset[str]) -> type[Settings]:
     """Settings of equal tables are of one class, so that they can be compared."""
-    fields: dict[str, Any] = {name: (_policy(name) if name in tables else None, None) for name in _POLICIES}
-    return create_model("Settings", __base__=Settings, **fields)
+    fields = [(name, _policy(name) if name in tables else None, None) for name in _POLICIES]
+    return cast("type[Settings]", defstruct("Settings", fields, bases=(Settings,), module=__name__, frozen=True))
 
 
 def _policy(name: str) -> Any:

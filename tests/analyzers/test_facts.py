@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -55,6 +55,23 @@ def test_a_known_content_is_not_extracted_again(tmp_path: Path) -> None:
     cache.store([Fact(blob_digest(b"four"), "length@1", "[99]")])
 
     assert facts_of(tmp_path, cache, ".md").of(Length()) == {"a.md": [99]}
+
+
+def test_what_several_analysers_ask_for_is_extracted_once(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Noted(Length):
+        extracted: ClassVar[list[str]] = []
+
+        def extract(self, source: Source) -> Any:
+            self.extracted.append(source.path)
+            return super().extract(source)
+
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("four")
+
+    FactBase(WorkingTree(tmp_path)).gather([Need(Noted(), ["a.md"]), Need(Noted(), ["a.md", "b.md"])])
+
+    assert Noted.extracted == ["a.md", "b.md"]
 
 
 def test_a_stored_value_that_is_no_json_is_extracted_again(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def evidence(broken: str, repaired: str, artifact: str = MEASURED) -> Fixture:
 
     files = {"gates.toml": EVIDENCE, "k.cu": "// 1\n", "run.json": artifact, "body.md": broken}
     arguments = ("evidence", "--base", "HEAD", "--body", "{root}/body.md")
-    return Fixture(files, {"body.md": repaired}, arguments, prepare)
+    return Fixture(files, {"body.md": repaired, "run.json": MEASURED}, arguments, prepare)
 
 
 def claim(kind: str, artifact: str = "none", conditions: str = "cpu", path: str = "k.cu", gaps: str = "none") -> str:
@@ -37,17 +37,16 @@ def named(content: str) -> str:
     return f"run.json@sha256:{sha256(content.encode()).hexdigest()}"
 
 
+GOOD = claim("measured performance", named(MEASURED))
 EVIDENCE_FIXTURES = {
-    "EVD001": evidence("Tested.\n", claim("static plan")),
-    "EVD002": evidence(claim("static plan", gaps="TODO"), claim("static plan")),
-    "EVD003": evidence(claim("static plan", path="other.py"), claim("static plan")),
-    "EVD004": evidence("## Evidence\n\nN/A: prose\n", claim("static plan")),
-    "EVD005": evidence(claim("tests pass"), claim("static plan")),
-    "EVD006": evidence(claim("measured performance"), claim("measured performance", named(MEASURED))),
-    "EVD007": evidence(claim("measured performance", named("{}")), claim("measured performance", named(MEASURED))),
-    "EVD008": evidence(claim("measured performance", named("{}")), claim("static plan"), "{}"),
-    "EVD009": evidence(claim("observed dispatch", named(MEASURED)), claim("measured performance", named(MEASURED))),
-    "EVD010": evidence(
-        claim("measured performance", named(MEASURED), "V100"), claim("measured performance", named(MEASURED))
-    ),
+    "EVD001": evidence("Tested.\n", GOOD),
+    "EVD002": evidence(claim("measured performance", named(MEASURED), gaps="TODO"), GOOD),
+    "EVD003": evidence(claim("static plan", path="other.py"), GOOD),
+    "EVD004": evidence("## Evidence\n\nN/A: prose\n", GOOD),
+    "EVD005": evidence(claim("tests pass"), GOOD),
+    "EVD006": evidence(claim("measured performance"), GOOD),
+    "EVD007": evidence(claim("measured performance", named("{}")), GOOD),
+    "EVD008": evidence(claim("measured performance", named("{}")), GOOD, "{}"),
+    "EVD009": evidence(claim("observed dispatch", named(MEASURED)), GOOD),
+    "EVD010": evidence(claim("measured performance", named(MEASURED), "V100"), GOOD),
 }

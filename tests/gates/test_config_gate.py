@@ -200,6 +200,10 @@ def test_a_revision_may_lack_what_the_settings_name(tmp_path: Path) -> None:
             " `app.config.schema.AppConfig`?",
         ),
         ('[config]\nroots = ["app.engine"]\n', "config.roots[0]: there is no class 'app.engine'"),
+        (
+            '[config]\nroots = ["app.engine.Engine"]\n',
+            "config.roots[0]: the class 'app.engine.Engine' declares no field",
+        ),
         ('[config]\nroots = ["nowhere.Config"]\n', "config.roots[0]: there is no class 'nowhere.Config'"),
         (
             '[config]\nroots = ["app.config.AppConfig"]\npackages = ["app.confg"]\n',
@@ -232,6 +236,22 @@ def test_a_broken_root_is_a_finding_and_no_mistake_of_the_settings(tmp_path: Pat
     write(tmp_path, FILES | {"gates.toml": '[config]\nroots = ["app.config.schema.AppConfig"]\n'})
     write(tmp_path, {"app/config/schema.py": "class AppConfig(:\n"})
     assert broken(tmp_path) == [("SRC002", "")]
+
+
+def test_a_broken_file_behind_a_re_export_is_a_finding_too(tmp_path: Path) -> None:
+    write(tmp_path, FILES | {"gates.toml": '[config]\nroots = ["app.config.AppConfig"]\n'})
+    (home,) = (path for path, text in FILES.items() if "class AppConfig" in text)
+    write(tmp_path, {home: "class AppConfig(:\n"})
+
+    assert ("SRC002", "") in broken(tmp_path)
+    assert home in json.loads(gates(tmp_path, "--json").stdout)["unparsed"]
+
+
+def test_the_inventory_is_json_and_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path, FILES)
+    done = gates(tmp_path, "--json", "--format", "sarif")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not as sarif" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--update", "--strict", "app"])

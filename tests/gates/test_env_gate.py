@@ -77,7 +77,100 @@ def test_a_registry_that_takes_no_stub_is_told(tmp_path: Path) -> None:
     )
     done = gates(tmp_path, "env", "--fix")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no registry of the settings" in done.stderr
+    told = "error: no registry of the settings takes a stub for X_Q, add it by hand: envs.py: what `register` marks"
+    assert done.stderr.startswith(told)
+
+
+NO_PAGE = SETTINGS.replace('["X_"]', '["X_"]\nreference = ""')
+BY_DECORATOR = '[env]\nprefixes = ["X_"]\nreference = ""\n\n[[env.registries]]\nfiles = ["."]\ndecorator = "register"\n'
+
+
+@pytest.mark.parametrize(
+    ("settings", "registry"),
+    [
+        (NO_PAGE, "R = {}\n"),
+        (NO_PAGE, "R: dict = dict()\n"),
+        (NO_PAGE, "class R:\n    pass\n"),
+        (BY_DECORATOR, "from elsewhere import register\n"),
+    ],
+)
+def test_an_empty_registry_holds_nothing(tmp_path: Path, settings: str, registry: str) -> None:
+    write(tmp_path, {"gates.toml": settings, "envs.py": registry, "user.py": "import os\nos.getenv('X_HOST')\n"})
+    assert found(tmp_path) == [("ENV001", "user.py", 2)]
+
+
+CONFLICT = b"import os\n\nR = {\n<<<<<<< HEAD\n    'X_PORT': lambda: os.getenv('X_PORT'),\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (CONFLICT, ("SRC002", "envs.py", 4)),
+        (FILES["envs.py"].encode() + b"def (\n", ("SRC002", "envs.py", 6)),
+        ("# \u00fc\n".encode("latin-1") + FILES["envs.py"].encode(), ("SRC003", "envs.py", 1)),
+    ],
+)
+def test_a_registry_that_cannot_be_read_is_the_only_fault(
+    tmp_path: Path, data: bytes, problem: tuple[str, str, int]
+) -> None:
+    """What a registry does not hold cannot be told before its file can be read."""
+    settings = SETTINGS.replace("\n\n", '\ndocuments = ["a.md"]\n\n', 1) + '\n[docs]\nmaintained = ["a.md"]\n'
+    user = "import os\nimport envs\nenvs.X_PORT, envs.X_HOST\nos.getenv('X_PROT')\n"
+    write(tmp_path, {"gates.toml": settings, "user.py": user, "a.md": "`X_PORT`, `X_MODE`, [gone](b.md)\n"})
+    (tmp_path / "envs.py").write_bytes(data)
+    # That nobody documents or reads what can be seen of the registry may still be told.
+    assert found(tmp_path) == [problem]
+    done = gates(tmp_path, "check", "--no-cache", "--format", "json")
+    assert [finding["rule"] for finding in json.loads(done.stdout)["findings"]] == ["DOC001", problem[0]]
+    for option in ("--fix", "--write"):
+        done = gates(tmp_path, "env", option)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("error: envs.py: cannot be read as a whole")
+    assert (tmp_path / "envs.py").read_bytes() == data
+
+
+def test_nothing_is_called_unread_while_a_file_may_read_it(tmp_path: Path) -> None:
+    settings = NO_PAGE.replace("\n\n", '\ndocuments = ["a.md"]\n\n', 1)
+    write(tmp_path, {**FILES, "gates.toml": settings, "a.md": "`X_PORT`\n"})
+    assert found(tmp_path) == []
+    for path in ("user.py", "a.md"):
+        text = (tmp_path / path).read_bytes()
+        (tmp_path / path).write_bytes(text + b"# \xff\n")
+        assert found(tmp_path) == [("SRC003", path, text.count(b"\n") + 1)]
+        (tmp_path / path).write_bytes(text)
+
+
+def test_a_broken_file_beside_the_registry_hides_nothing(tmp_path: Path) -> None:
+    settings = NO_PAGE.replace('"envs.py"', '"."')
+    write(tmp_path, {**FILES, "gates.toml": settings, "user.py": "import envs\nenvs.X_PORT, envs.X_Q\ndef (\n"})
+    assert found(tmp_path) == [("ENV001", "user.py", 2), ("SRC002", "user.py", 3)]
+
+
+def test_a_decorator_that_no_file_has_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, {"gates.toml": BY_DECORATOR, "envs.py": "registered = 1\n"})
+    done = gates(tmp_path, "env")
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "env.registries[0].decorator: 'register': no file of the registry has it; did you mean `registered`?"
+    assert told in done.stderr
+
+
+def test_a_stub_keeps_the_encoding_of_the_file(tmp_path: Path) -> None:
+    registry = (
+        "# -*- coding: latin-1 -*-\nimport os\n\nR = {'X_PORT': lambda: os.getenv('X_PORT', 'Gr\u00fc\u00dfe')}\n"
+    )
+    write(tmp_path, {**FILES, "gates.toml": NO_PAGE, "user.py": "import envs\nenvs.X_PORT, envs.X_HOST\n"})
+    (tmp_path / "envs.py").write_bytes(registry.encode("latin-1"))
+    assert gates(tmp_path, "env", "--fix").stderr == "envs.py: added a stub for X_HOST\n"
+    expected = registry.replace(")}", '), "X_HOST": lambda: os.getenv("X_HOST")}')
+    assert (tmp_path / "envs.py").read_bytes() == expected.encode("latin-1")
+
+
+def test_a_misspelt_name_is_not_registered(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "gates.toml": NO_PAGE, "user.py": "import envs\nenvs.X_PORT, envs.X_PROT\n"})
+    done = gates(tmp_path, "env", "--fix")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "ENV013" in done.stdout
+    assert (tmp_path / "envs.py").read_text() == FILES["envs.py"]
 
 
 def test_a_wrapper_of_another_file_reads_where_it_is_called(tmp_path: Path) -> None:
@@ -101,6 +194,37 @@ def test_a_call_of_a_wrapper_over_several_lines_is_one_read(tmp_path: Path, decl
     texts = {"tools.py": wrapper, "user.py": "from tools import flag\n"}
     write(tmp_path, {**FILES, "gates.toml": toml, **texts, caller: texts[caller] + call})
     assert [place for place in found(tmp_path) if place[0] == "ENV001"] == [("ENV001", caller, ANY)]
+
+
+HELPERS = (
+    "import os, sys\n\nR = {\n    'X_PORT': lambda: os.getenv('X_PORT'),\n"
+    "    'X_LOCAL': lambda: os.getenv('X_LOCAL', {}),\n}\n\ndef is_set(name):\n    return name in os.environ\n"
+)
+
+
+def test_a_function_beside_the_registry_is_a_part_of_it(tmp_path: Path) -> None:
+    settings = NO_PAGE.replace("\n\n", "\ninitialisation = []\n\n", 1)
+    user = "import os\nimport envs\nenvs.is_set('X_PORT'), envs.is_set('X_HOST'), envs.X_LOCAL\nos.getenv('X_PORT')\n"
+    write(tmp_path, {"gates.toml": settings, "envs.py": HELPERS.replace("{}", "None"), "user.py": user})
+    assert found(tmp_path) == [("ENV001", "user.py", 3), ("ENV010", "user.py", 4)]
+
+
+@pytest.mark.parametrize(
+    ("other", "unread"),
+    [("sys.modules[__name__].X_PORT", False), ("os.getenv('X_PORT')", False), ("'80'", True)],
+)
+def test_another_getter_may_read_a_variable(tmp_path: Path, other: str, unread: bool) -> None:
+    write(
+        tmp_path,
+        {"gates.toml": NO_PAGE, "envs.py": HELPERS.replace("{}", other), "user.py": "import envs\nenvs.X_LOCAL\n"},
+    )
+    assert found(tmp_path) == ([("ENV002", "envs.py", 4)] if unread else [])
+
+
+def test_the_known_part_of_a_computed_name_is_told(tmp_path: Path) -> None:
+    registry = "R = {}\nfor n in names():\n    R[f'X_{n}'] = n\n"
+    write(tmp_path, {"gates.toml": NO_PAGE, "envs.py": registry})
+    assert "envs.py:3:7 ENV014 registers a variable of which only `X_*` is known" in gates(tmp_path, "env").stdout
 
 
 def test_a_registered_variable_of_another_program_may_be_read_by_that(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def artifact(root: Path, document: object, path: str = "perf/run.json") -> str:
     return f"`{path}@sha256:{sha256(text.encode()).hexdigest()}`"
 
 
+def shown(root: Path, path: str) -> str:
+    """A row with a measurement."""
+    return row(f"`{path}`", "measured performance", artifact(root, MEASURED), "Tesla V100-SXM2-32GB")
+
+
 EDITS = {
     "attention/flash": {"app/routes.py": ROUTES.replace('("fp16",), 16', '("fp16",), 8')},
     "attention/verify": {
@@ -62,7 +67,7 @@ def test_a_change_that_no_row_names_fails_and_one_that_is_named_passes(repositor
     write(repository, EDITS[name])
 
     assert verdict(repository, HEAD + row("`app/engine.py`")) == ["EVD003"]
-    assert verdict(repository, HEAD + row(f"`{name}`")) == []
+    assert verdict(repository, HEAD + (shown(repository, name) if "kernels" in name else row(f"`{name}`"))) == []
 
 
 @pytest.mark.parametrize("name", ["attention/flash", "size", "X_PORT", "app/kernels/decode.cu"])
@@ -79,8 +84,9 @@ def test_what_is_removed_must_be_named_too(repository: Path, name: str) -> None:
         write(repository, {"app/kernels/other.cu": ""})
         (repository / path).unlink()
 
-    assert "EVD003" in verdict(repository, HEAD + row("app/kernels/other.cu attention/reference"))
-    assert verdict(repository, HEAD + row(f"{name}, app/kernels/other.cu, attention/reference")) == []
+    assert "EVD003" in verdict(repository, HEAD + row("app/kernels/other.cu, attention/reference"))
+    rest = row(f"{name}, attention/reference") + shown(repository, "app/kernels/other.cu")
+    assert verdict(repository, HEAD + rest) == []
 
 
 def test_to_take_a_table_out_of_the_settings_hides_no_change(repository: Path) -> None:
@@ -103,7 +109,7 @@ def test_to_call_files_excluded_or_no_kernels_hides_no_change(repository: Path) 
     named = "attention/flash, attention/reference, size, X_PORT"
 
     assert verdict(repository, HEAD + row(named)) == ["EVD003"]
-    assert verdict(repository, HEAD + row(f"{named}, app/kernels")) == []
+    assert verdict(repository, HEAD + row(named) + shown(repository, "app/kernels")) == []
 
 
 def test_a_first_table_of_the_settings_changes_nothing_by_itself(repository: Path) -> None:
@@ -122,14 +128,17 @@ def test_a_wording_and_a_moved_line_are_no_change(repository: Path) -> None:
 
 @pytest.mark.parametrize("names", [[name] for name in EDITS] + [list(EDITS), ["README.md"], ["app/engine.py"], []])
 def test_a_draft_fails_only_for_what_a_person_must_fill_in(repository: Path, names: list[str]) -> None:
+    measured = artifact(repository, MEASURED)
+    commit(repository, "measured")
     for name in names:
         write(repository, EDITS.get(name, {name: "x = 2\n"}))
     drafted = draft(repository)
 
     assert set(verdict(repository, drafted)) <= {"EVD002"}
 
-    filled = re.sub(r"TODO: static plan[^|]*", "static plan ", drafted)
-    filled = re.sub(r"TODO: path@sha256:DIGEST", "none", filled)
+    filled = re.sub(r"TODO: static plan[^|]*", "measured performance ", drafted)
+    filled = filled.replace("TODO: path@sha256:DIGEST", measured)
+    filled = filled.replace("TODO: shape, TP and EP, graph, device", "V100")
     assert verdict(repository, re.sub(r"TODO[^|]*", "said ", filled)) == []
 
 
@@ -182,6 +191,8 @@ def test_code_needs_evidence_whatever_is_said(repository: Path) -> None:
         ("measured performance", "cpu", "V100, rows 1", ["EVD010"]),
         ("measured performance", "cpu", "CPU, rows 1", []),
         ("measured performance", "cpu", "rows 1", ["EVD010"]),
+        ("measured performance", "cpu", "rows 1, cpuset", ["EVD010"]),
+        ("measured performance", "cpu", "cpu-only, rows 1", ["EVD010"]),
         ("measured performance", "NVIDIA H200", "sm70, rows 1", ["EVD010"]),
         ("measured performance", "NVIDIA H200", "NVIDIA H200", []),
         ("observed dispatch", "Tesla V100-SXM2-32GB", "V100", ["EVD009"]),
@@ -203,7 +214,9 @@ def test_what_ran_needs_an_artifact_in_whatever_words_there_is_none(repository: 
     assert verdict(repository, HEAD + row("`perf`", "static plan", word, "V100")) == []
 
 
-@pytest.mark.parametrize(("conditions", "expected"), [("V100", ["EVD010"]), ("V100, interpreter", [])])
+@pytest.mark.parametrize(
+    ("conditions", "expected"), [("V100", ["EVD010"]), ("V100, interpreters", ["EVD010"]), ("V100, interpreter", [])]
+)
 def test_an_interpreter_is_called_one(repository: Path, conditions: str, expected: list[str]) -> None:
     named = artifact(
         repository,
@@ -216,6 +229,28 @@ def test_an_interpreter_is_called_one(repository: Path, conditions: str, expecte
     )
 
     assert verdict(repository, HEAD + row("`perf`", "observed dispatch", named, conditions)) == expected
+
+
+def test_a_plan_alone_shows_no_kernel(repository: Path) -> None:
+    write(repository, EDITS["app/kernels/decode.cu"])
+    plan = row("app/kernels")
+
+    assert verdict(repository, HEAD + plan) == ["EVD009"]
+    assert verdict(repository, HEAD + plan + shown(repository, "app/kernels/decode.cu")) == []
+
+
+def test_of_a_kernel_that_is_gone_nothing_can_be_shown(repository: Path) -> None:
+    write(repository, {"app/kernels/other.cu": ""})
+    commit(repository, "another one")
+    (repository / "app/kernels/decode.cu").unlink()
+
+    assert verdict(repository, HEAD + row("app/kernels/decode.cu")) == []
+
+
+def test_a_draft_names_every_kernel(repository: Path) -> None:
+    write(repository, {f"app/kernels/{number}.cu": "// 1\n" for number in range(20)})
+
+    assert set(verdict(repository, draft(repository))) == {"EVD002"}
 
 
 def test_every_artifact_of_a_row_is_looked_at(repository: Path) -> None:
@@ -302,7 +337,10 @@ def test_a_description_that_is_no_utf8_is_named_with_its_line(repository: Path) 
 def test_kernels_that_are_nowhere_are_a_mistake(repository: Path) -> None:
     write(repository, {"gates.toml": SETTINGS.replace('"app/kernels"', '"app/kernel"')})
 
-    assert "evidence.kernels[0]: app/kernel: no file matches" in str(run(repository, "--draft").exception)
+    expected = "evidence.kernels[0]: app/kernel: no file matches"
+    for arguments in (("evidence", "--base", "HEAD", "--draft"), ("check",), ("check", "--base", "HEAD"), ("docs",)):
+        done = CliRunner().invoke(cli, [*arguments, "--root", str(repository)], standalone_mode=False)
+        assert expected in str(done.exception)
 
 
 def test_the_template_of_this_repository_is_a_table_to_fill_in(repository: Path) -> None:

@@ -100,4 +100,4 @@ def test_a_folder_below_the_repository_is_a_tree_of_its_own(repository: Path) ->
 
     assert named(inner) == ["`app/kernels/decode.cu`"]
     assert "Compared with" in run(inner, "--body", "-", text=HEAD + row("app/kernels")).stdout
-    assert verdict(inner, HEAD + row("app/kernels")) == []
+    assert verdict(inner, HEAD + row("app/kernels")) == ["EVD009"]

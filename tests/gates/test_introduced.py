@@ -202,4 +202,4 @@ def test_outside_of_git_there_is_no_base(gates: Gates, tmp_path_factory: pytest.
     write(folder, FILES)
     done = gates("check", "--base", "HEAD", cwd=folder)
     assert done.returncode == 2
-    assert "not a git repository" in done.stderr
+    assert f"{folder} is in no git repository, so it has no revisions and no index: judge" in done.stderr

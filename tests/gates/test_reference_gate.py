@@ -169,6 +169,12 @@ def test_what_parts_source_and_page_is_told_once_and_in_its_place(
     assert set(found(tree)) == {expected}
 
 
+def test_a_default_that_cannot_be_read_is_one_finding_however_many_rows_take_it(tree: Path) -> None:
+    write(tree, {"app/formats.py": re.sub(r"(note: [^=]*= ).*", r"\1note()", FORMATS)})
+
+    assert [rule for rule, *_ in found(tree)] == ["REF005"]
+
+
 def test_a_renamed_field_is_told_from_both_sides(tree: Path) -> None:
     write(tree, {"app/formats.py": FORMATS.replace("bits", "width")})
     told = json.loads(gates(tree, "--format", "json").stdout)["findings"]

@@ -173,6 +173,20 @@ def test_a_revision_that_lacks_a_table_lists_the_others(tree: Path) -> None:
     assert lists(tree, "--inventory", "--ref", "HEAD")["routes"] == []
 
 
+def test_what_cannot_be_read_is_listed_and_has_no_matrix(tree: Path) -> None:
+    write(
+        tree, {"app/routes.py": FILES["app/routes.py"].replace('("fp16",), 16', "CODECS(), 16"), "app/odd.py": "def ("}
+    )
+
+    unread = lists(tree, "--inventory")["unread"]
+
+    assert [(row["path"], row["line"]) for row in unread] == [("app/routes.py", 12), ("app/odd.py", 1)]
+    assert "`CODECS()`" in unread[0]["message"]
+    assert "| `app/odd.py:1` |" in run(tree, "--inventory").stdout
+    with pytest.raises(Exception, match=r"app/routes\.py:12: .*there is no plan of what is unread"):
+        run(tree, "--matrix")
+
+
 def test_the_matrix(tree: Path) -> None:
     (table,) = lists(tree, "--matrix")
 
@@ -243,7 +257,12 @@ def test_the_committed_plan_of_this_repository_is_the_plan_of_its_declarations()
         (("v::{binding}", "v::{binding"), "operators[0]: 'v::{binding' is no operator's name"),
         (("codec = [", "codecs = ["), "matrix.codecs: no condition asks for this axis; did you mean `codec`?"),
         (("rows = [16, 17]", "rows = []"), "matrix.rows: has no values"),
+        (("rows = [16, 17]", "rows = [16, 16]"), "matrix.rows[1]: stands here twice"),
+        (("rows = [16, 17]", "rows = [[]]"), "matrix.rows[0]: must not be empty"),
+        (("rows = [16, 17]", "rows = [16, '17']"), "matrix.rows[1]: must be a whole number"),
+        (("rows = [16, 17]", "rows = [true]"), "matrix.rows[0]: must be a whole number"),
         (('format = "codec"', 'format = "codecs"'), "format: the matrix has no axis 'codecs'; did you mean `codec`?"),
+        (('format = "codec"', "calls = { run = -1 }"), "calls.run: a position counts from 0"),
         (('stage = "stage"', 'stage = "stages"'), "stage: the routes have no field 'stages'; did you mean `stage`?"),
         (('stage = "stage"', 'shape = "rows"'), 'record: is required by `shape = "rows"`'),
         (('stage = "stage"', 'keys = ["a"]'), 'keys: go with `shape = "mapping"`'),
@@ -252,7 +271,7 @@ def test_the_committed_plan_of_this_repository_is_the_plan_of_its_declarations()
         (('stage = "stage"', 'shape = "rows"\nrecord = "app.routes.Rote"'), "did you mean `app.routes.Route`?"),
         (("[16, 17]", f"{[*range(60_000)]}"), "matrix: has 120,000 cells; at most 100,000 are planned"),
         (('"app.routes.ROUTES"', '"ROUTES"'), "symbol: "),
-        (('"one-of"', '"one_of"'), 'test: must be "one-of"'),
+        (('"one-of"', '"one_of"'), 'test: must be "at-least" or "at-most" or "multiple-of" or "one-of" or'),
     ],
 )
 def test_settings_that_do_not_fit_are_one_clear_error(tree: Path, change: tuple[str, str], message: str) -> None:
@@ -287,6 +306,7 @@ def test_settings_that_ask_for_nothing_are_one_clear_error(tree: Path, settings:
         (["snapshot", "--output", "a", "--expected-changes", "gates.toml"], "goes with --check"),
         (["--inventory", "--format", "sarif"], "printed as markdown or json"),
         (["--inventory", "--update"], "only lists"),
+        (["--inventory", "--matrix"], "either --inventory or --matrix"),
         (["--matrix", "app"], "only lists"),
         (["snapshot", "--check", "gates.toml"], "gates.toml: not valid JSON"),
     ],
@@ -303,7 +323,7 @@ def test_arguments_that_make_no_sense(
 def test_a_table_in_a_broken_file_is_no_mistake_of_the_settings(tree: Path, content: bytes, rule: str) -> None:
     (tree / "app/routes.py").write_bytes(content)
 
-    assert {row["rule"] for row in lists(tree)["findings"]} == {rule, "RTE001"}
+    assert {row["rule"] for row in lists(tree)["findings"]} == {rule}
 
 
 def test_there_is_no_plan_of_a_table_that_cannot_be_read(tree: Path) -> None:

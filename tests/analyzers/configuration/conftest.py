@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from configuration_trees import Broken, Configure
+from msgspec import convert
 
 from analyzers.configuration.analyse import analyse
 from analyzers.configuration.configuration import Configuration, first_needs, read_configuration
@@ -19,6 +20,11 @@ from analyzers.layering.modules import Modules
 from analyzers.trees.working import WorkingTree
 
 
+def _written(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys as the settings have them: those of Python cannot hold hyphens."""
+    return {key.replace("_", "-"): value for key, value in settings.items()}
+
+
 @pytest.fixture
 def configure(tmp_path: Path) -> Configure:
     """From files (path -> text) and settings, which must fit the tree, to the configuration."""
@@ -27,7 +33,7 @@ def configure(tmp_path: Path) -> Configure:
         for path, text in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
-        policy = ConfigPolicy.model_validate({"roots": ("app.config.Root",), **settings})
+        policy = convert({"roots": ["app.config.Root"], **_written(settings)}, ConfigPolicy)
         tree = WorkingTree(tmp_path)
         modules = Modules(tree.paths)
         assert list(check_packages(policy, modules)) == []

@@ -24,6 +24,7 @@ ROOT = "@dataclass\nclass Root:\n    a: int = 1\n"
         ("class Other(BaseModel):\n    b: int = 1\n", ["Other"]),
         ("class Other:\n    b: int = 1\n", []),
         ("class Other(Enum):\n    B = 1\n", []),
+        ("class Other(NamedTuple):\n    b: int = 1\n", []),
         ("@dataclass\nclass Other(Root):\n    b: int = 1\n", []),
     ],
 )
@@ -130,6 +131,23 @@ def test_a_field_that_nothing_reads(broken: Broken, use: str) -> None:
     assert broken(tree("@dataclass\nclass Root:\n    d: int = 1\n    _e: int = 1\n", use=use)) == [("CFG003", "d")]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def f(root):\n    match root:\n        case Root(d=1):\n            pass\n",
+        "def f(root):\n    match root:\n        case [Root(1), *_]:\n            pass\n",
+        "def f(root):\n    return '{0.d}'.format(root)\n",
+    ],
+)
+def test_a_pattern_and_a_format_read_fields(broken: Broken, use: str) -> None:
+    assert broken(tree("@dataclass\nclass Root:\n    d: int = 1\n", use=f"from app.config import Root\n{use}")) == []
+
+
+def test_a_tuple_of_named_fields_is_read_by_position_too(broken: Broken) -> None:
+    body = "class Pair(NamedTuple):\n    b: int\n@dataclass\nclass Root:\n    a: Pair\n"
+    assert broken(tree(body, use="def f(root):\n    (b,) = root.a\n")) == []
+
+
 def test_only_some_files_count_as_readers(broken: Broken) -> None:
     files = tree("@dataclass\nclass Root:\n    d: int = 1\n") | {"tests/test_d.py": "def test(x):\n    assert x.d\n"}
     assert broken(files) == []
@@ -158,6 +176,20 @@ HASHED = "@dataclass\nclass Root:\n    a: int = 1\n    b: int = 2\n"
         ("return digest(self.model_dump())", []),
         ("return digest(factors(self, {'b'}))", []),
         ("return digest([getattr(self, name) for name in names])", []),
+        ("return digest([getattr(self, name) for name in ('a',)])", ["b"]),
+        ("return digest({name: getattr(self, name) for name in ['a']})", ["b"]),
+        ("return digest(vars(self), [getattr(self, name) for name in ('a',)])", []),
+        ("return digest({k: v for k, v in asdict(self).items() if k in {'a'}})", ["b"]),
+        ("return digest([f.default for f in fields(self) if f.name in ('a',)])", ["b"]),
+        ("return digest({k: v for k, v in asdict(self).items() if k not in {'a'}})", []),
+        ("return digest({k: v for k, v in asdict(self).items() if k in names})", []),
+        ("return digest(self.model_dump_json(include={'a'}))", ["b"]),
+        ("return digest(self.model_dump_json(exclude={'a'}))", []),
+        ("return digest(self.model_dump_json(include=names))", []),
+        ("for name in ('a',):\n            use(getattr(self, name))", ["b"]),
+        ("self.b = 3\n        return digest(self.a)", ["b"]),
+        ("self.b += self.a\n        return digest(self.b)", []),
+        ("self.rest()\n        return digest(self.a)\n    def rest(self):\n        self.b = 4", ["b"]),
         ("return digest(getattr(self, 'a'))", ["b"]),
         ("return digest([self.a, self.rest()])\n    def rest(self):\n        return self.b", []),
         ("return digest(self.a) if isinstance(self, Root) else type(self)", ["b"]),

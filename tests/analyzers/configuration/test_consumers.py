@@ -109,6 +109,7 @@ def test_elements_and_properties_are_followed(configure: Configure, code: str) -
         ("dataclasses.replace(r, seed=1)", ["argument"]),
         ("r.seed.bit_length()", ["through"]),
         ("r.seed[0]", ["read"]),
+        ("match r:\n        case R(seed=1): pass", ["read"]),
     ],
 )
 def test_kinds_of_access(configure: Configure, code: str, kind: list[str]) -> None:
@@ -127,6 +128,7 @@ def test_kinds_of_access(configure: Configure, code: str, kind: list[str]) -> No
         ("getattr(r, name)", "getattr by a computed name"),
         ("setattr(r, name, 1)", "setattr by a computed name"),
         ("f(**vars(r))", "spread"),
+        ("match r:\n        case R(1): pass", "pattern"),
         ("r.sead", "read of no declared field"),
     ],
 )
@@ -175,6 +177,7 @@ def test_command_line_options_are_found(configure: Configure) -> None:
         "import app.facade\ndef f(it: app.facade.Root):\n    return it.seed\n",
         "import app.outer\ndef f(it: app.outer.app.facade.Root):\n    return it.seed\n",
         "if True:\n    import app.facade as g\n\ndef f(it: g.Root):\n    return it.seed\n",
+        "from app.others import Renamed\ndef f(it: Renamed):\n    return it.seed\n",
     ],
 )
 def test_every_way_to_import_a_class_makes_a_reader(configure: Configure, code: str) -> None:
@@ -183,7 +186,8 @@ def test_every_way_to_import_a_class_makes_a_reader(configure: Configure, code: 
         "app/__init__.py": "",
         "app/config.py": CONFIG,
         "app/facade.py": "from app.config import Root\n",
+        "app/others.py": "from app.config import Root as Renamed\n",
         "app/outer.py": "import app.facade\n",
         "app/use.py": code,
     }
-    assert "app/use.py" in configure(files, packages=("app.config",)).reads
+    assert "app/use.py" in configure(files, packages=("app.config", "app.others")).reads

@@ -55,6 +55,19 @@ def test_an_annotation_leads_to_a_class(configure: Configure, annotation: str, p
     assert paths(found) == {"Root": [""]} | ({"Leaf": [path]} if path else {})
 
 
+@pytest.mark.parametrize("base", ["NamedTuple", "typing.NamedTuple", "TypedDict"])
+def test_configuration_may_be_held_by_a_tuple_of_named_fields(configure: Configure, base: str) -> None:
+    text = config(
+        f"@dataclass\nclass Leaf:\n    a: int\nclass Pair({base}):\n    leaf: Leaf\n"
+        "@dataclass\nclass Root:\n    pair: Pair\n"
+    )
+    assert paths(configure({"app/__init__.py": "", "app/config.py": text})) == {
+        "Root": [""],
+        "Pair": ["pair"],
+        "Leaf": ["pair.leaf"],
+    }
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzers.doclinks.links import find_broken_links
-from analyzers.doclinks.policy import DocsPolicy
+from analyzers.doclinks.policy import DocsPolicy, FolderPolicy
 from analyzers.doclinks.rules import RULES
 from analyzers.finding import identify
 
@@ -30,7 +31,7 @@ def find(read_documents):
 
 @pytest.mark.parametrize("case", LINKS, ids=lambda case: case["id"])
 def test_exactly_the_broken_links_are_reported(case, find):
-    policy = EVERYWHERE.model_copy(update={"dialect": case.get("dialect", "github")})
+    policy = replace(EVERYWHERE, dialect=case.get("dialect", "github"))
     found = [[finding.path, finding.line, finding.subject] for finding in find(case["files"], policy)]
     assert found == case["broken"]
 
@@ -97,7 +98,7 @@ def test_only_maintained_documents_are_checked_and_all_may_be_targets(find):
 
 def test_anchors_are_judged_in_the_dialect_of_the_target(find):
     files = {"README.md": "[x](docs/a.md#foo_1) [y](docs/a.md#foo-1)", "docs/a.md": "# Foo\n# Foo\n"}
-    policy = DocsPolicy(maintained=("README.md",), folders={"docs": {"dialect": "mkdocs"}})
+    policy = DocsPolicy(maintained=("README.md",), folders={"docs": FolderPolicy(dialect="mkdocs")})
     assert [finding.subject for finding in find(files, policy)] == ["docs/a.md#foo-1"]
 
 

@@ -1,13 +1,13 @@
 import pytest
 
-from analyzers.doclinks.policy import DocsPolicy, dialect_of, site_root
+from analyzers.doclinks.policy import DocsPolicy, FolderPolicy, dialect_of, site_root
 from analyzers.doclinks.targets import Target, is_repository_page, levels_above, line_range, local_target, within
 
 POLICY = DocsPolicy(
     folders={
-        "docs": {"dialect": "mkdocs"},
-        "./docs/github/": {"dialect": "github"},
-        ".github": {"dialect": "mkdocs"},
+        "docs": FolderPolicy(dialect="mkdocs"),
+        "./docs/github/": FolderPolicy(dialect="github"),
+        ".github": FolderPolicy(dialect="mkdocs"),
     }
 )
 
@@ -29,7 +29,7 @@ def test_the_longest_folder_decides(path, dialect, root):
 
 
 def test_the_root_may_be_a_folder_of_the_settings():
-    policy = DocsPolicy(folders={".": {"dialect": "mkdocs"}, "a": {"dialect": "github"}})
+    policy = DocsPolicy(folders={".": FolderPolicy(dialect="mkdocs"), "a": FolderPolicy(dialect="github")})
     assert [dialect_of(policy, path) for path in ("x.md", "a/x.md")] == ["mkdocs", "github"]
 
 

@@ -4,11 +4,11 @@ import ast
 
 import pytest
 
-from analyzers.environment.defaults import UnknownDefaultError, agree, default_of
+from analyzers.environment.defaults import Defaults, UnknownDefaultError, agree
 
 
 def value(expression: str) -> object:
-    return default_of(ast.parse(expression, mode="eval").body)
+    return Defaults({}).given_by(ast.parse(f"lambda: {expression}", mode="eval").body)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,74 @@ def test_what_a_getter_gives_in_an_empty_environment(expression: str, default: o
 def test_what_cannot_be_told(expression: str) -> None:
     with pytest.raises(UnknownDefaultError):
         value(expression)
+
+
+MODULE = ast.parse("""
+def with_choices(name, default, choices, strict=True):
+    def get():
+        value = os.getenv(name)
+        if value is None:
+            return default
+        return value.lower() if strict else value
+    return get
+
+def flag(name, default="false"):
+    return lambda: is_on(name, default)
+
+def is_on(name, default):
+    text = os.getenv(name, default)
+    return text.lower() in ("1", "true")
+
+def port():
+    "The port."
+    if "PORT" not in os.environ:
+        return None
+    return int(os.environ["PORT"])
+
+def forever():
+    return forever()
+
+def many(*names):
+    return lambda: names
+
+@cache
+def wrapped():
+    return 1
+
+def logs():
+    print("x")
+    return 1
+""")
+DEFAULTS = Defaults({node.name: node for node in MODULE.body if isinstance(node, ast.FunctionDef)})
+
+
+@pytest.mark.parametrize(
+    ("getter", "default"),
+    [
+        ("with_choices('A', 'x', ['x', 'y'])", "x"),
+        ("with_choices('A', choices=[], default=None)", None),
+        ("flag('A')", False),
+        ("flag('A', 'true')", True),
+        ("flag(name='A', default='1')", True),
+        ("port", None),
+        ("lambda: is_on('A', '1')", True),
+        ("lambda: 8 if port() is None else port()", 8),
+    ],
+)
+def test_functions_of_the_module_are_followed(getter: str, default: object) -> None:
+    assert DEFAULTS.given_by(ast.parse(getter, mode="eval").body) == default
+
+
+@pytest.mark.parametrize(
+    "getter",
+    [
+        *("forever", "many('A')", "lambda: wrapped()", "logs", "flag()", "flag('A', 'b', 'c')", "flag('A', other=1)"),
+        *("flag", "elsewhere('A')", "lambda: port", "8", "lambda x: x"),
+    ],
+)
+def test_functions_that_are_not_understood_in_full(getter: str) -> None:
+    with pytest.raises(UnknownDefaultError):
+        DEFAULTS.given_by(ast.parse(getter, mode="eval").body)
 
 
 def test_defaults_agree_across_spellings() -> None:

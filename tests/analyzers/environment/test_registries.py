@@ -96,6 +96,25 @@ def test_a_tuple_of_records() -> None:
     ]
 
 
+LOOPS = """
+REGISTRY = {}
+KINDS = [("A", int), ("B", str)]
+
+def entry(kind, convert):
+    name = f"X_{kind}"
+    def get():
+        return convert(os.getenv(name))
+    return name, get
+
+for kind, convert in KINDS:
+    key, getter = entry(kind, convert)
+    REGISTRY[key] = getter
+for kind in ("C",):
+    key = f"X_{kind}"
+    OTHER[key] = kind
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -108,6 +127,11 @@ def test_a_tuple_of_records() -> None:
         ("REGISTRY = {'X_A': 1, key(): 2}\n", ["X_A", "*"]),
         ("REGISTRY = frozenset({'X_A', 'X_B'})\n", ["X_A", "X_B"]),
         ("try:\n    REGISTRY = {'X_A': 1}\nexcept Exception:\n    REGISTRY = {'X_B': 1}\n", ["X_A", "X_B"]),
+        ("REGISTRY = {}\nfor n in ('A', 'B'):\n    REGISTRY['X_' + n] = get\n", ["X_A", "X_B"]),
+        (LOOPS, ["X_A", "X_B"]),
+        ("REGISTRY = {f'X_{n}': 1 for n in ('A', 'B')}\n", ["X_A", "X_B"]),
+        ("REGISTRY = {}\nREGISTRY.update({f'X_{n}': 1 for n in names()})\n", ["X_*"]),
+        ("for n in names():\n    REGISTRY[f'X_{n}'] = 1\nREGISTRY = {}\n", ["X_*"]),
         ("REGISTRY = REGISTRY2 = {}\nREGISTRY = {}\n", []),
     ],
 )
@@ -174,3 +198,14 @@ def test_a_decorator() -> None:
 @pytest.mark.parametrize("text", ["", "OTHER = {}\n", "REGISTRY = 3\n", "def f():\n    REGISTRY = {}\n"])
 def test_no_such_registry(text: str) -> None:
     assert RegistryExtractor("REGISTRY").extract(Source("a.py", text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [("env('X_A', 'b')", "b"), ("env('X_A', default='b')", None), ("lambda: env('X_A', 'b')()", "b")],
+)
+def test_what_a_function_of_the_module_makes_gives_a_default(text: str, declared: str | None) -> None:
+    """A default that is named may be what the getter converts, or metadata."""
+    made = "def env(name, default):\n    def get():\n        return os.getenv(name, default)\n    return get\n\n"
+    (registration,) = read(f"import os\n\n{made}REGISTRY = {{'X_A': {text}}}\n")
+    assert list(registration.given) == ([declared] if declared else [])

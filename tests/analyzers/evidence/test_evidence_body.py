@@ -26,7 +26,7 @@ def test_a_row_is_read_by_column_with_the_place_of_each_cell() -> None:
     assert body.flaws == ()
     (row,) = body.rows
     assert texts(row) == ["a/b", "fp16", "rows 1", "b, else c", "static plan", "none", "not run"]
-    assert row.path.codes == ("a/b",)
+    assert row.path.names == ("a/b",)
     assert (row.conditions.line, row.conditions.column) == (5, ROW.index("rows") + 1)
 
 
@@ -84,6 +84,12 @@ def test_a_word_that_begins_like_it_is_none() -> None:
         (HEAD + "| a | b |\n" + ROW, 5, "has 2 cells"),
         (HEAD + ROW + ROW.replace("\n", " more |\n"), 6, "more cells than"),
         (HEAD + ROW + "\nN/A: prose\n", 7, "keep one"),
+        (
+            HEAD + ROW + "\n## Checks\n\n## Evidence\n\nN/A: no\n",
+            9,
+            "second section `Evidence`; the first begins on line 1",
+        ),
+        (HEAD + ROW + "\n### evidence\n", 7, "second section"),
     ],
 )
 def test_what_cannot_be_read_is_said_once_with_its_line(text: str, line: int, message: str) -> None:
@@ -115,4 +121,23 @@ WORDS = st.text(st.characters(blacklist_categories=["C", "Z"], blacklist_charact
 def test_code_spans_are_read_as_they_were_written(words: list[str]) -> None:
     body = read_body(f"{HEAD}| {' | '.join(f'`{word}`' for word in words)} |\n")
 
-    assert [cell.codes for cell in body.rows[0]] == [(word,) for word in words]
+    assert [cell.names for cell in body.rows[0]] == [(word,) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("fast", ("fast",)),
+        ("`fast`, slow; **a**,", ("fast", "slow", "a")),
+        ("`a b`, c", ("a b", "c")),
+        ("", ()),
+        ("everything except fast, slow, a, c", ()),
+        ("`fast`, all but `slow`", ()),
+        ("`fast` and 3 more", ()),
+        ("a change of fast", ()),
+    ],
+)
+def test_a_cell_lists_names_or_it_is_prose_and_lists_none(cell: str, names: tuple[str, ...]) -> None:
+    body = read_body(f"{HEAD}| {cell} | 1 | 2 | 3 | 4 | 5 | 6 |\n")
+
+    assert body.rows[0].path.names == names

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from msgspec import convert
 from small_trees import read_tree
 
 from analyzers.finding import Finding
@@ -26,7 +27,7 @@ def analyse_tree() -> Analyse:
     """From files (path -> text) and settings to findings; the settings must fit the tree."""
 
     def run(files: Mapping[str, str], **settings: Any) -> list[Finding]:
-        policy = LayeringPolicy.model_validate(settings)
+        policy = convert(settings, LayeringPolicy)
         facts = read_tree(files)
         modules = Modules(facts)
         assert check_policy(policy, modules, files) == []
@@ -45,6 +46,6 @@ def build_graph() -> BuildGraph:
 
     def run(files: Mapping[str, str], **settings: Any) -> ImportGraph:
         facts = read_tree(files)
-        return graph_of(LayeringPolicy.model_validate(settings), Modules(facts), facts)
+        return graph_of(convert(settings, LayeringPolicy), Modules(facts), facts)
 
     return run

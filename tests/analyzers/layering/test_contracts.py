@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from msgspec import convert
 from random_graphs import as_digraph, random_imports
 
 from analyzers.finding import Finding, identify
@@ -232,18 +233,19 @@ def test_cycles_are_reported_in_the_files_of_the_policy(analyse_tree: Any) -> No
 def test_a_clean_tree_does_not_pay_for_networkx() -> None:
     script = """if True:
         import sys
+        from msgspec import convert
         from analyzers.layering.analyse import analyse
         from analyzers.layering.modules import Modules
         from analyzers.layering.policy import LayeringPolicy
         from analyzers.python.facts import Import, PythonFacts
         imports = {"a.py": [Import("b", [], 0, 1, 8, -1, 0)], "b.py": []}
         facts = {path: PythonFacts.of(1, [], rows, []) for path, rows in imports.items()}
-        policy = LayeringPolicy.model_validate({
+        policy = convert({
             "layers": [{"name": "l", "order": ["a", "b"]}],
             "forbidden": [{"name": "f", "from": ["b"], "to": ["a"]}],
             "acyclic": [{"name": "c", "within": ""}],
             "shape": {"cycles": True},
-        })
+        }, LayeringPolicy)
         assert analyse(policy, Modules(facts), facts, {}) == []
         sys.exit("networkx" in sys.modules)
     """
@@ -263,7 +265,7 @@ def test_lines_may_move_freely(analyse_tree: Any) -> None:
 def test_forbidden_findings_are_the_edges_to_cut(seed: int) -> None:
     facts = random_imports(seed)
     modules = Modules(facts)
-    policy = LayeringPolicy.model_validate({"forbidden": forbid("m0", "m1")})
+    policy = convert({"forbidden": forbid("m0", "m1")}, LayeringPolicy)
     findings = analyse(policy, modules, facts, {})
     digraph = as_digraph(ImportGraph.build(modules, facts))
     zero, one = modules.number["m0.py"], modules.number["m1.py"]
@@ -276,7 +278,7 @@ def test_forbidden_findings_are_the_edges_to_cut(seed: int) -> None:
 def test_import_cycles_are_the_edges_inside_strong_components(seed: int) -> None:
     facts = random_imports(seed)
     modules = Modules(facts)
-    findings = analyse(LayeringPolicy.model_validate({"shape": {"cycles": True}}), modules, facts, {})
+    findings = analyse(convert({"shape": {"cycles": True}}, LayeringPolicy), modules, facts, {})
     digraph = as_digraph(ImportGraph.build(modules, facts))
     expected = {(a, b) for a, b in digraph.edges if nx.has_path(digraph, b, a)}
     assert {(modules.number[f.path], modules.number[f"m{f.line - 1}.py"]) for f in findings} == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy
@@ -77,7 +78,7 @@ def coupling(**settings: Any) -> dict[str, Any]:
     ],
 )
 def test_a_setting_that_cannot_be_meant(settings: dict[str, Any], key: str, value: str, nearest: str) -> None:
-    problems = check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS), PATHS)
+    problems = check_policy(convert(settings, LayeringPolicy), Modules(PATHS), PATHS)
     assert (problems[0].key, problems[0].value, problems[0].nearest) == (key, value, nearest)
     assert problems[0].message
 
@@ -97,4 +98,4 @@ def test_a_setting_that_cannot_be_meant(settings: dict[str, Any], key: str, valu
     ],
 )
 def test_settings_that_fit_the_tree(settings: dict[str, Any]) -> None:
-    assert check_policy(LayeringPolicy.model_validate(settings), Modules(PATHS), PATHS) == []
+    assert check_policy(convert(settings, LayeringPolicy), Modules(PATHS), PATHS) == []

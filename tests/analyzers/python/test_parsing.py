@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from analyzers.python.parsing import Places, parse_expression, parse_module
+from analyzers.python.lexer import lex
+from analyzers.python.parsing import Places, parse_expression, parse_module, surely_parses
+from analyzers.python.syntax import check_syntax
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,34 @@ def test_what_does_not_parse_has_no_tree() -> None:
     assert parse_module("def f(:\n") is None
     assert parse_module("x = " + "(" * 250 + ")" * 250) is None
     assert parse_expression("a b") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"x = {'(' * 201}{')' * 201}\n",
+        f"x = {'a[' * 201}1{']' * 201}\n",
+        f"x = {'-' * 3_000}1\n",
+        f"x = {'not ' * 3_000}1\n",
+        f"x = 1{' + 1' * 3_000}\n",
+        f"x = (1 +\n{'  1 +' * 3_000} 1)\n",
+        f"x = a{'.b' * 3_000}\n",
+        "if a:\n    pass\n" + "elif a:\n    pass\n" * 3_000,
+        "".join(f"{' ' * depth}if a:\n" for depth in range(101)) + f"{' ' * 101}pass\n",
+        f"x = {'1' * 5_000}\n",
+        "x = 1  # \0\n",
+        "\U00031350 = 1\n",
+    ],
+    ids=lambda text: f"{text[:12]!r}...",
+)
+def test_what_python_refuses_and_the_checker_takes_does_not_surely_parse(text: str) -> None:
+    assert parse_module(text) is not None or not surely_parses(lex(text))
+
+
+def test_what_surely_parses_parses() -> None:
+    """For every source of this repository, and all but a few of them do."""
+    texts = {path: path.read_text() for path in (Path(__file__).parents[3] / "analyzers").rglob("*.py")}
+    assert check_syntax({str(path): text for path, text in texts.items()}) == {}
+    sure = [path for path, text in texts.items() if surely_parses(lex(text))]
+    assert len(sure) > 0.9 * len(texts)
+    assert all(parse_module(texts[path]) is not None for path in sure)

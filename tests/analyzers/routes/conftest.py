@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec import convert
 from route_trees import Judge, ReadTable, reader_of
 
 from analyzers.finding import Finding
@@ -23,7 +24,7 @@ def read() -> ReadTable:
     """One table of one module `m`, read under settings."""
 
     def run(text: str, **settings: Any) -> TableReading:
-        policy = RoutesPolicy.model_validate({"tables": [{"name": "t", "symbol": "m.ROUTES", **settings}]})
+        policy = convert({"tables": [{"name": "t", "symbol": "m.ROUTES", **settings}]}, RoutesPolicy)
         return read_table(reader_of({"m.py": text}), policy.tables[0])
 
     return run
@@ -34,7 +35,7 @@ def judge() -> Judge:
     """From files (path -> text) and settings to findings."""
 
     def run(files: Mapping[str, str], **settings: Any) -> list[Finding]:
-        policy = RoutesPolicy.model_validate(settings)
+        policy = convert(settings, RoutesPolicy)
         reader = reader_of(files)
         readings = [read_table(reader, table) for table in policy.tables]
         calls = tuple(pair for table in policy.tables for pair in table.calls.items())

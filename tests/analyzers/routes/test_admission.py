@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers.declarations.values import Place, Record
-from analyzers.routes.admission import admits, covers, takes_everything
+from analyzers.routes.admission import admits, covers, limits
 from analyzers.routes.policy import Condition
 from analyzers.routes.tables import Route
 
@@ -66,7 +66,7 @@ def test_admission(test: str, value: object, asked: Any, passes: bool) -> None:
 
 def test_a_wildcard_takes_everything() -> None:
     assert admits(condition("one-of", wildcard="any"), route(f="any"), {"f": "decode"})
-    assert takes_everything(route(f="any"), [condition("one-of", wildcard="any")], None)
+    assert not [*limits(route(f="any"), [condition("one-of", wildcard="any")], {})]
 
 
 def test_an_axis_that_the_call_says_nothing_of_is_no_obstacle() -> None:
@@ -90,14 +90,24 @@ def test_a_route_that_covers_another_one_takes_every_call_that_it_takes(data: st
     cells = [{"f": number} for number in (NUMBERS if test != "supports" else (False, True))]
     taken = [[admits(checked, candidate, cell) for cell in cells] for candidate in (wide, narrow)]
 
-    if covers(wide, narrow, [checked]):
+    if covers(wide, narrow, [checked], {}):
         assert all(first or not second for first, second in zip(*taken, strict=True))
-    if takes_everything(wide, [checked], None):
+    if not [*limits(wide, [checked], {})]:
         assert all(taken[0])
 
 
 def test_what_is_not_built_covers_nothing_and_is_covered_as_if_it_were() -> None:
     checked = [condition("required")]
 
-    assert covers(route(f=True), route(f=False), checked)
-    assert not covers(route(f=False), route(f=True), checked)
+    assert covers(route(f=True), route(f=False), checked, {})
+    assert not covers(route(f=False), route(f=True), checked, {})
+
+
+def test_a_route_that_lists_all_there_is_takes_all_that_there_is() -> None:
+    checked, declared = [condition("one-of")], {"f": frozenset(("a", "b"))}
+    everything, most, unlimited = route(f=("a", "b")), route(f=("a",)), route(f=())
+
+    assert not [*limits(everything, checked, declared)]
+    assert covers(everything, unlimited, checked, declared)
+    assert [*limits(most, checked, declared)] == checked
+    assert not covers(most, unlimited, checked, declared)

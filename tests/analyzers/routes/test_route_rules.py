@@ -122,15 +122,35 @@ def test_vocabularies(judge: Judge, vocabulary: str) -> None:
             ["the fallbacks of `a` go in a circle: a -> b -> a", "the fallbacks of `b` go in a circle: b -> a -> b"],
         ),
         ("Route('a', fallback='c'),\nRoute('b'),", ["`a` falls back to `c`, which t does not declare"]),
-        ("Route('a', 'x', ('fp16',)),\nRoute('b', 'y'),", ["the stage `x` of t has no route that takes every call"]),
+        (
+            "Route('a', 'x', ('fp16',)),\nRoute('b', 'y'),",
+            ["the stage `x` of t has no route that takes every call: `codecs` of `a` can refuse one"],
+        ),
         ("Route('a', 'x'),\nRoute('b', built=False),", []),
-        ("Route('a', 'x', built=False),", ["the stage `x` of t has no route that takes every call"]),
+        (
+            "Route('a', 'x', built=False),",
+            ["the stage `x` of t has no route that takes every call: `built` of `a` can refuse one"],
+        ),
     ],
 )
 def test_fallbacks_that_name_a_route(judge: Judge, routes: str, messages: list[str]) -> None:
     told = found(judge, routes, fallback="fallback", conditions=CONDITIONS)
 
     assert [message for rule, _, message in told if rule != "RTE008"] == messages
+
+
+def test_a_name_that_two_stages_have_leaves_both_of_them_judged(judge: Judge) -> None:
+    routes = "Route('a', 'x', ('fp16',)),\nRoute('a', 'y'),"
+
+    assert rules(judge, routes, fallback="fallback", conditions=CONDITIONS) == ["RTE003", "RTE007"]
+
+
+def test_a_fallback_may_list_all_that_is_declared(judge: Judge) -> None:
+    files = {"codecs.py": "CODECS = ('fp16', 'fp8')\n"}
+    settings = {"vocabularies": {"codecs": "codecs.CODECS"}, "fallback": "fallback", "conditions": CONDITIONS}
+
+    assert rules(judge, "Route('a', 'x', ('fp8', 'fp16')),", files, **settings) == []
+    assert rules(judge, "Route('a', 'x', ('fp8',)),", files, **settings) == ["RTE007"]
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_revision_that_does_not_exist_is_one_clear_error(tmp_path: Path, git: 
 
 
 def test_a_revision_without_a_repository_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="not a git repository"):
+    with pytest.raises(TreeError, match=f"{tmp_path} is in no git repository, so it has no revisions and no index: "):
         CommittedTree.at_revision(tmp_path, "HEAD")
 
 

@@ -96,6 +96,16 @@ def test_update_removes_every_stale_entry_that_cannot_have_moved(findings, basel
 
 
 @repeatable
+@given(site_lists, baselines)
+def test_while_a_file_is_unread_nothing_is_taken_out_lowered_or_moved(findings, baseline):
+    judgement = judge(found(*findings), baseline, (), TODAY, {"unread.py"})
+    everything = judged(found(*findings), baseline)
+    assert update(judgement) == accept_moves(judgement).baseline == prune(judgement, lambda path: False) == baseline
+    assert {*judgement.unsure} == {*everything.stale, *everything.shrunk}
+    assert judgement.new == everything.new
+
+
+@repeatable
 @given(distinct_lists, distinct_baselines)
 def test_update_leaves_the_decision_about_moves_open(findings, baseline):
     before = judged(found(*findings), baseline)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
+from msgspec import NODEFAULT
+from msgspec.inspect import DictType, Field, Metadata, StructType, Type, UnionType, VarTupleType, type_info
 
+from analyzers.policy import Table
 from gates.settings.load import load
 from gates.settings.model import settings_model
 
@@ -20,41 +20,51 @@ HEADING = re.compile(r"^## (?:The (root) table|`(\[.+\])`)$")
 ROW = re.compile(r"^\| `([a-z-]+)` \| .+? \| (required|unset|`[^|]+`) \| .+ \|$")
 
 
-def default_of(field: FieldInfo) -> str:
+def default_of(field: Field) -> str:
     """A field's default, as the document writes it."""
-    if field.is_required():
+    if field.required:
         return "required"
-    value = field.get_default(call_default_factory=True)
+    value = field.default if field.default_factory is NODEFAULT else field.default_factory()
     if value is None:
         return "unset"
-    return "`{}`" if isinstance(value, BaseModel) else f"`{json.dumps(value)}`"
+    return "`{}`" if isinstance(value, Table) else f"`{json.dumps(value)}`"
 
 
-def table_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a field holds, in whatever container."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(table_in, get_args(annotation))), None)
+def table_in(form: Type) -> StructType | None:
+    """The table that a field holds, in whatever container."""
+    match form:
+        case StructType():
+            return form
+        case VarTupleType(item_type=inner) | DictType(value_type=inner) | Metadata(type=inner):
+            return table_in(inner)
+        case UnionType(types=members):
+            return next(filter(None, map(table_in, members)), None)
+    return None
 
 
-def tables(model: type[BaseModel], name: str = "root") -> dict[str, dict[str, str]]:
+def tables(table: StructType, name: str = "root") -> dict[str, dict[str, str]]:
     """Heading -> key -> default, for a table and all those below it."""
-    found = {name: {field.alias or "": default_of(field) for field in model.model_fields.values()}}
+    found = {name: {field.encode_name: default_of(field) for field in table.fields}}
     above = "" if name == "root" else name.strip("[]") + "."
-    for field in model.model_fields.values():
-        inner = table_in(field.annotation)
+    for field in table.fields:
+        inner = table_in(field.type)
         if inner is None:
             continue
-        below = f"{above}{field.alias}"
-        kind = str(field.annotation)
-        if kind.startswith("tuple"):
+        below = f"{above}{field.encode_name}"
+        if isinstance(field.type, VarTupleType):
             below = f"[[{below}]]"
-        elif kind.startswith("dict"):
+        elif isinstance(field.type, DictType):
             below = f'[{below}."FOLDER"]'
         else:
             below = f"[{below}]"
         found |= tables(inner, below)
     return found
+
+
+def root() -> StructType:
+    table = type_info(settings_model())
+    assert isinstance(table, StructType)
+    return table
 
 
 def documented() -> dict[str, dict[str, str]]:
@@ -69,7 +79,7 @@ def documented() -> dict[str, dict[str, str]]:
 
 
 def test_every_table_and_key_is_documented_with_its_default_and_no_other() -> None:
-    assert documented() == tables(settings_model())
+    assert documented() == tables(root())
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -80,7 +90,7 @@ def test_every_example_loads(example: str, tmp_path: Path) -> None:
 
 
 def test_every_table_has_an_example() -> None:
-    for heading in tables(settings_model()):
+    for heading in tables(root()):
         section = heading.replace('"FOLDER"', "")
         assert heading == "root" or any(section.rstrip("]") in example for example in EXAMPLES), heading
 

@@ -231,3 +231,11 @@ def test_an_error_found_later_still_names_file_and_line(tmp_path: Path) -> None:
         f"{tmp_path / 'pyproject.toml'}:3: tool.gates.layering.layers[0].order[1]: 'b' matches no module; "
         "did you mean `bb`?"
     )
+
+
+@pytest.mark.parametrize("file", ["gates.toml", "pyproject.toml"])
+def test_a_merge_conflict_is_called_one(tmp_path: Path, file: str) -> None:
+    conflict = "exclude = []\n<<<<<<< ours\nbaselines = 'a'\n=======\nbaselines = 'b'\n>>>>>>> theirs\n"
+    (tmp_path / file).write_text(f"[tool.gates]\n{conflict}" if file == "pyproject.toml" else conflict)
+    with pytest.raises(SettingsError, match=rf"{file}:[23]: an unresolved merge conflict: keep "):
+        load(tmp_path)

@@ -13,6 +13,7 @@ from analyzers.python.literals import IDENTIFIER
 from analyzers.python.parsing import parse_module
 
 _START = re.compile(r"\n(?=[^ \t\n])(?!(?:else|elif|except|finally)\b)")
+_IMPORT = re.compile(r"\bimport\b")
 _DEFINITION = re.compile(rf"\s*(?:@.*\n\s*)*(?:async[ \t]+)?(?:def|class)[ \t]+({IDENTIFIER}+)")
 
 
@@ -44,6 +45,11 @@ def statements(lexed: Lexed) -> list[Statement]:
         definition = _DEFINITION.match(lexed.code, start, end)
         found.append(Statement(start, end, lexed.line_at(start), definition[1] if definition else ""))
     return found
+
+
+def binds_imports(statement: Statement, lexed: Lexed) -> bool:
+    """Whether a statement that defines nothing, so that its imports are the module's, holds one."""
+    return not statement.defines and _IMPORT.search(lexed.code, statement.start, statement.end) is not None
 
 
 def parse(text: str, chosen: Sequence[Statement]) -> Parsed:

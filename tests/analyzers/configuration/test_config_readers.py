@@ -1,0 +1,88 @@
+"""Which files are parsed in search of readers: no more than must be, and all in which only a syntax tree tells."""
+
+from __future__ import annotations
+
+import pytest
+from configuration_trees import Broken, Configure
+
+CONFIG = """
+from dataclasses import asdict, dataclass, field
+
+@dataclass
+class Part:
+    width: int = 0
+    über: int = 0
+
+@dataclass
+class Root:
+    part: Part = field(default_factory=Part)
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Part:
+        return self.part
+
+def current() -> Part:
+    return Part()
+
+Some = Part | None
+"""
+IMPORTS = "from dataclasses import asdict\nfrom app.config import Part, Root, Some, current\n"
+UNREAD = [("CFG003", "width"), ("CFG003", "über")]
+
+
+def tree(code: str) -> dict[str, str]:
+    return {"app/config.py": CONFIG, "app/use.py": IMPORTS + code, "app/other.py": "def f(it): it.part, it.parts\n"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import it\ndef f(it: Part):\n    return it.width\n",
+        "def f(it: Part):\n    return hasattr(it, 'width')\n",
+        "def f(it: Part):\n    return f'{it.width=}'\n",
+        "import it\nx = [it.width for it in (current(),)]\ndef f(it: Part):\n    return it.width\n",
+    ],
+)
+def test_a_name_that_words_leave_open_is_looked_up(broken: Broken, code: str) -> None:
+    assert broken(tree(code)) == UNREAD[1:]
+
+
+def test_a_name_beyond_ascii_is_looked_up(broken: Broken) -> None:
+    assert broken(tree("def f(it: Part):\n    return it.über\n")) == UNREAD[:1]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(it: Part):\n    g(**asdict(it))\n",
+        "def f(it: Part):\n    g(1,\n      # all\n      **asdict(it))\n",
+        "def f(it: Part):\n    return f'{g(**asdict(it))}'\n",
+        "def f(root: Root):\n    g(** asdict(root.part))\n",
+        "def f(root: Root):\n    g(**asdict(root.first))\n",
+        "def f(root: Root):\n    g(**asdict(getattr(root, 'part')))\n",
+        "def f(root: Root):\n    for it in root.parts.values():\n        g(**asdict(it))\n",
+        "def f():\n    g(**asdict(current()))\n",
+        "import app.config as c\ndef f(it: c.Part):\n    g(**asdict(it))\n",
+        "from app.config import *\ndef f(it: Part):\n    g(**asdict(it))\n",
+        "from app.config import Part as Other\ndef f(it: Other):\n    g(**asdict(it))\n",
+    ],
+)
+def test_a_spread_object_has_all_its_fields_read(broken: Broken, code: str) -> None:
+    assert broken(tree(code)) == []
+
+
+def test_a_file_whose_words_tell_everything_is_not_parsed(configure: Configure) -> None:
+    code = "import os\ndef f(it: Part, **options):\n    return it.other + os.width, g(**options)\n"
+    configuration = configure(tree(code))
+    readers = configuration.readers
+    part = {definition for definition in configuration.ownership.paths if definition.name == "Part"}
+    assert "app/use.py" not in readers.doubtful()
+    assert [*readers.unsure_of({"width"})] == ["app/use.py"]
+    assert [*readers.unsure_of({"height"})] == []
+    assert [*readers.spreading(part)] == ["app/use.py"]
+    assert [*readers.spreading(set())] == []
+
+
+def test_a_file_that_may_not_parse_is_tried(configure: Configure) -> None:
+    assert "app/use.py" in configure(tree(f"x = {'(' * 60}{')' * 60}\n")).readers.doubtful()

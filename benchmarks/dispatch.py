@@ -1,7 +1,9 @@
 """What the host does for one layer of a decode step on a V100, kernels left out: the bound of eager decoding.
 
-Everything up to a launch is real: selectors, operators, launchers and the packing of their arguments. Launches are
-replaced, so that neither a card nor a compiler is needed; what Triton and the driver take for a launch comes on top.
+Everything up to a launch is real: selectors, operators, launchers and the packing of their arguments. It is measured
+twice: without launches, and with all that Triton's launcher and ours do up to the CUDA driver, which is an empty
+library, so that no card is needed. What the driver takes for a launch comes on top, and so does what torch takes to say
+which stream is current.
 
 Run it with `make bench-dispatch`, or `.venv/bin/python -m benchmarks.dispatch --help`.
 """
@@ -9,26 +11,24 @@ Run it with `make bench-dispatch`, or `.venv/bin/python -m benchmarks.dispatch -
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from statistics import median
 from timeit import repeat
-from unittest.mock import patch
 
 import click
 import torch
-from triton.runtime.jit import JITFunction
 
+from benchmarks.absent_card import driver_left_out, launches_left_out
 from runtime.attention.attention import Attention
 from runtime.attention.batch import AttentionBatch
 from runtime.attention.kv_cache import PagedKVCache
 from runtime.config import AttentionConfig, KernelsConfig
 from runtime.formats.weights.declarations import weight_format
 from runtime.formats.weights.matrix import PackedMatrix
-from runtime.kernels.cuda.driver import Argument, Driver, pack_arguments
 from runtime.kernels.operators import operators_for
-from runtime.kernels.variants import CudaVariant
 from runtime.linear.linear import Linear
 from runtime.models.config import DecoderConfig, LayerKind, Rope
 from runtime.models.decoder import Decoder
@@ -49,27 +49,25 @@ _HIDDEN, _INNER, _HEADS, _KV_HEADS, _HEAD_DIM, _VOCABULARY = 256, 512, 8, 2, 64,
 @click.option("--rounds", type=click.IntRange(min=1), default=7, show_default=True, help="Times each is measured.")
 @click.option("--steps", type=click.IntRange(min=1), default=30, show_default=True, help="Steps in a round.")
 def main(rounds: int, steps: int) -> None:
-    """Print the host's time for a layer of a decode step, without launches, for several batches."""
+    """Print the host's time for a layer of a decode step, without launches and with them, for several batches."""
+    # A kernel stays with the driver that it was first launched by.
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawning, max_tasks_per_child=1) as fresh:
+        for launched in (False, True):
+            for requests, microseconds in fresh.submit(_figures, launched, rounds, steps).result().items():
+                told = ", with its launches up to the driver" if launched else ""
+                click.echo(f"requests {requests}: {_told(microseconds)} a layer{told}")
     torch.set_num_threads(1)
-    with launches_left_out():
-        figures = {requests: layer_microseconds(requests, rounds, steps) for requests in (1, 8)}
-    for requests, microseconds in figures.items():
-        click.echo(f"requests {requests}: {_told(microseconds)} a layer")
     click.echo(f"for comparison, `torch.empty` of four numbers takes {yardstick_microseconds():.2f} us here")
     asked = min(repeat(is_traced, number=100_000)) * 10
-    click.echo(f"to ask whether a trace is on takes {asked:.3f} us, five times a layer")
+    click.echo(f"to ask whether a trace is on takes {asked:.3f} us, 13 times a layer")
 
 
-def launches_left_out() -> AbstractContextManager[object]:
-    """Launchers do all they do but launch."""
-
-    def packed(_driver: Driver, _variant: CudaVariant, _grid: object, arguments: Sequence[Argument]) -> None:
-        pack_arguments(arguments)
-
-    stack = ExitStack()
-    stack.enter_context(patch.object(JITFunction, "__getitem__", lambda _kernel, _grid: _ignore))
-    stack.enter_context(patch.object(Driver, "__call__", packed))
-    return stack
+def _figures(launched: bool, rounds: int, steps: int) -> Mapping[int, Sequence[float]]:
+    """By the number of requests."""
+    torch.set_num_threads(1)
+    with driver_left_out() if launched else launches_left_out():
+        return {requests: layer_microseconds(requests, rounds, steps) for requests in (1, 8)}
 
 
 def layer_microseconds(requests: int, rounds: int, steps: int) -> Sequence[float]:
@@ -147,10 +145,6 @@ def _weights(layers: int) -> DecoderWeights:
     )
     table = torch.empty(_VOCABULARY, _HIDDEN, dtype=torch.float16)
     return DecoderWeights(table, (layer,) * layers, norm, table)
-
-
-def _ignore(*_arguments: object, **_options: object) -> None:
-    """A launch that is left out."""
 
 
 def _told(figures: Sequence[float]) -> str:

@@ -22,9 +22,10 @@ import torch
 from benchmarks.engines import Engine, LlamaCpp, Tokens, Transformers, Voltgate
 from benchmarks.page import Bar, machine, table_of, write_between_markers
 from benchmarks.record import Figure, json_option, write_measurement
-from benchmarks.requantize import recipe, write_checkpoint
+from benchmarks.requantize import write_checkpoint
 from benchmarks.stub_model import step_seconds
 from benchmarks.timing import Command, Series
+from benchmarks.weight_recipes import recipe
 from runtime.models.checkpoint import open_checkpoint
 from runtime.models.default_model import default_model
 

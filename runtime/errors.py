@@ -37,6 +37,10 @@ class KernelError(VoltgateError):
     """A kernel that cannot be compiled, loaded or launched here."""
 
 
+class CompilationError(KernelError):
+    """A kernel that its compiler refuses: what is wrong is the kernel, and not the machine. Its name is not told."""
+
+
 class NumericsError(VoltgateError):
     """A value that is not finite reached the logits.
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from torch import Tensor
 
 from runtime.attention.batch import AttentionBatch
-from runtime.attention.declarations import LayerShape, Stage
+from runtime.attention.declarations import LayerShape, RouteSpec, Stage
 from runtime.attention.executors import KERNELS, Kernel
 from runtime.attention.kv_cache import PagedKVCache
-from runtime.attention.selector import AUTO, Choice, RouteContext, find_route, require, select
+from runtime.attention.selector import ROUTES, RouteContext, select
 from runtime.attention.workspace import Workspace
+from runtime.candidates import AUTO, Choice, Missing
 from runtime.config.schema import AttentionConfig
 from runtime.kernels.paged import PagedRows
 from runtime.kernels.rotation import Rotation
-from runtime.kernels.selector import INSTALL
 from runtime.platforms import Platform
+from runtime.platforms.packages import missing_packages
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Step:
 
     Attributes:
         slots: int64 [T] where its keys and values are written.
-        dispatches: the kernel calls of every layer, by its shape.
+        dispatches: the kernel calls of each layer.
         choices: the routes, by layer shape and stage.
     """
 
     slots: Tensor
-    dispatches: Mapping[LayerShape, Sequence[_Dispatch]]
-    choices: Mapping[tuple[LayerShape, Stage], Choice]
+    dispatches: Sequence[Sequence[_Dispatch]]
+    choices: Mapping[tuple[LayerShape, Stage], Choice[RouteSpec]]
 
 
 class Attention:
@@ -98,15 +98,15 @@ class Attention:
         Raises:
             RouteError: the forced route cannot take this step.
         """
-        choices: dict[tuple[LayerShape, Stage], Choice] = {}
+        choices: dict[tuple[LayerShape, Stage], Choice[RouteSpec]] = {}
         dispatches: dict[LayerShape, list[_Dispatch]] = {shape: [] for shape in self._shapes}
         for stage, rows in batch.stages.items():
             query_lens = tuple(rows.query_lens)
             for shape, calls in dispatches.items():
                 choice = select(self._context(stage, shape, query_lens), self._route)
                 choices[shape, stage] = choice
-                calls.append(_Dispatch(KERNELS[choice.route.name], rows))
-        return self.resume(Step(batch.slots, dispatches, choices))
+                calls.append(_Dispatch(KERNELS[choice.spec.name], rows))
+        return self.resume(Step(batch.slots, [dispatches[shape] for shape in self._layers], choices))
 
     def resume(self, step: Step) -> Step:
         """Start a step again whose routes are chosen already, as a captured one is, and count them."""
@@ -131,29 +131,37 @@ class Attention:
         self.cache.write(layer, step.slots, key, value)
         return self._attend(layer, step, query)
 
-    def forward_rotated(self, layer: int, heads: Tensor, rotation: Rotation) -> Tensor:
+    def forward_rotated(
+        self,
+        layer: int,
+        heads: Tensor,
+        rotation: Rotation,
+        turned: Tensor | None = None,
+        attended: Tensor | None = None,
+    ) -> Tensor:
         """The same, from heads that are neither normalised nor rotated yet, which saves passes over them.
 
         Args:
             layer: index of the layer.
             heads: [T, num_heads + 2 * num_kv_heads, head_dim] in the compute dtype, contiguous: queries, keys, values.
             rotation: what becomes of queries and keys.
+            turned, attended: memory of the result's size and dtype for the queries, and for the result.
 
         Returns:
             As `forward`.
         """
         step = self._begun()
-        return self._attend(layer, step, self.cache.write_rotated(layer, step.slots, heads, rotation))
+        return self._attend(layer, step, self.cache.write_rotated(layer, step.slots, heads, rotation, turned), attended)
 
     def _begun(self) -> Step:
         if self._step is None:
             raise RuntimeError("forward needs a step: call begin with its batch first")
         return self._step
 
-    def _attend(self, layer: int, step: Step, query: Tensor) -> Tensor:
+    def _attend(self, layer: int, step: Step, query: Tensor, room: Tensor | None = None) -> Tensor:
         shape, pages = self._layers[layer], self.cache.pages(layer)
-        out = query.new_empty(query.shape)
-        for dispatch in step.dispatches[shape]:
+        out = query.new_empty(query.shape) if room is None else room
+        for dispatch in step.dispatches[layer]:
             dispatch.kernel(
                 query,
                 pages,
@@ -170,10 +178,10 @@ class Attention:
         """Refuse a forced route now if no call of these layers could ever take it."""
         if self._route == AUTO:
             return
-        spec = find_route(self._route)
+        spec = ROUTES.find(self._route)
         stage: Stage = "prefill" if spec.stage == "any" else spec.stage
         for shape in self._shapes:
-            require(spec, self._context(stage, shape, ()))
+            ROUTES.require(spec, self._context(stage, shape, ()))
 
     def _context(self, stage: Stage, shape: LayerShape, query_lens: tuple[int, ...]) -> RouteContext:
         return RouteContext(
@@ -187,16 +195,15 @@ class Attention:
             missing=self._missing,
         )
 
-    def _count(self, choice: Choice) -> None:
-        self.counters[choice.route.name] += 1
-        if choice.route.observer is not None:
-            self.counters[choice.route.observer] += 1
+    def _count(self, choice: Choice[RouteSpec]) -> None:
+        self.counters[choice.spec.name] += 1
+        if choice.spec.observer is not None:
+            self.counters[choice.spec.observer] += 1
         for refusal in choice.refusals:
             self.refusals[refusal] += 1
 
 
-def _missing(native_refusal: str | None) -> tuple[tuple[str, str], ...]:
+def _missing(native_refusal: str | None) -> Missing:
     """What routes may require and is not there, each with the reason."""
-    triton_refusal = None if find_spec("triton") else f"it is not installed; run `{INSTALL}`"
-    reasons = (("triton", triton_refusal), ("native", native_refusal))
-    return tuple((requirement, reason) for requirement, reason in reasons if reason is not None)
+    native = () if native_refusal is None else (("native", native_refusal),)
+    return (*missing_packages(), *native)

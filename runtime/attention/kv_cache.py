@@ -83,7 +83,9 @@ class PagedKVCache:
         """
         self._operators.write_pages(self._pages[layer], slots, keys, values)
 
-    def write_rotated(self, layer: int, slots: Tensor, heads: Tensor, rotation: Rotation) -> Tensor:
+    def write_rotated(
+        self, layer: int, slots: Tensor, heads: Tensor, rotation: Rotation, room: Tensor | None = None
+    ) -> Tensor:
         """Rotate queries and keys, store the keys with the values, and return the queries.
 
         Args:
@@ -91,11 +93,12 @@ class PagedKVCache:
             slots: int64 [T], all different.
             heads: [T, num_heads + 2 * num_kv_heads, head_dim]: queries, keys, values, contiguous.
             rotation: what becomes of queries and keys.
+            room: of the result's size and dtype, which it may be put into.
 
         Returns:
             [T, num_heads, head_dim] in the dtype of `heads`.
         """
-        return self._operators.rotate_and_write(self._pages[layer], slots, heads, rotation)
+        return self._operators.rotate_and_write(self._pages[layer], slots, heads, rotation, room)
 
     def _reserve(self, shape: LayerShape, k_scale: float, v_scale: float) -> KVPages:
         size = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from io import TextIOWrapper
 
 import click
@@ -60,11 +61,18 @@ class _Front(LazyGroup):
                 click.echo("\ninterrupted", err=True)
                 context.exit(_INTERRUPTED)
             except OSError as error:
-                # What could not be written must not be tried again when the interpreter ends.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                _discard_output()
                 if isinstance(error, BrokenPipeError):
                     context.exit(0)  # whoever reads the output has what was wanted
                 raise _Misuse(f"{error.filename or 'standard output'}: {error.strerror or error}") from None
+            except MemoryError:
+                raise _Misuse("there is not enough memory for this; ask for less") from None
+
+
+def _discard_output() -> None:
+    """What could not be written must not be tried again when the interpreter ends."""
+    with suppress(AttributeError, OSError):  # standard output may be closed, or none of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
@@ -93,6 +101,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. A user's mistake ends in a line on standard error, never in a traceback."""
+    # A closed stream is empty and swallows what is written. In this order each gets its own descriptor back.
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A model may say what the encoding of the terminal has no letters for.
@@ -112,11 +124,13 @@ def _version() -> str:
 
 def _not_importable(error: ImportError) -> Exception:
     """What to raise for a module that cannot be imported: a part of the runtime that is missing is no bug."""
+    from runtime.platforms.packages import RUNTIME_INSTALL
+
     module = (error.name or "").partition(".")[0]
     if module not in _RUNTIME_MODULES:
         return error
     if isinstance(error, ModuleNotFoundError):
-        return _Misuse(f"{module} is not installed; the runtime needs it: pip install 'voltgate[runtime]'")
+        return _Misuse(f"{module} is not installed; the runtime needs it: {RUNTIME_INSTALL}")
     return _Misuse(f"{module} cannot be loaded: {error}; `v100 doctor` says what mends it")
 
 

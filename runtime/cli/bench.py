@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from runtime.cli.engine_options import EngineOptions, engine_options
+from runtime.cli.values import REQUESTS
 from runtime.engine.sampling_params import SamplingParams
 from runtime.errors import RequestError
 
 if TYPE_CHECKING:
     from runtime.llm import LLM
+
+
+_MOST_TOKENS = 1 << 20
+"""More than models attend to, and few enough to be made up before the engine refuses them."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,16 @@ class _Round:
 
 
 @click.command("bench", short_help="Measure a model on this machine.")
-@click.option("--prompt-tokens", type=click.IntRange(min=1), default=128, show_default=True, help="Tokens of a prompt.")
-@click.option("--output-tokens", type=click.IntRange(min=2), default=64, show_default=True, help="Tokens of an answer.")
+@click.option(
+    "--prompt-tokens", type=click.IntRange(1, _MOST_TOKENS), default=128, show_default=True, help="Tokens of a prompt."
+)
+@click.option(
+    "--output-tokens", type=click.IntRange(2, _MOST_TOKENS), default=64, show_default=True, help="Tokens of an answer."
+)
 @click.option(
     "--requests",
     "concurrencies",
-    type=click.IntRange(min=1),
+    type=REQUESTS,
     multiple=True,
     default=(1, 4, 16),
     show_default=True,

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import click
 
+from runtime.cli.values import COUNT
 from runtime.config import FIELDS, owner_path, parsed
 from runtime.config.schema import CODECS, DTYPES
 
@@ -78,8 +79,8 @@ _OPTIONS = (
     ),
     click.option("--dtype", type=click.Choice(DTYPES), help="Format of weights and activations."),
     click.option("--kv-codec", type=click.Choice((*CODECS, "fp8")), help="Format of cached keys and values."),
-    click.option("--max-model-len", type=click.IntRange(min=1), help="Longest prompt plus answer, in tokens."),
-    click.option("--threads", type=click.IntRange(min=1), help="CPU threads."),
+    click.option("--max-model-len", type=COUNT, help="Longest prompt plus answer, in tokens."),
+    click.option("--threads", type=COUNT, help="CPU threads."),
     click.option(
         "--set",
         "assignments",

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from runtime.attention.declarations import LayerShape, Stage
-from runtime.attention.selector import Explanation, RouteContext, explain
+from runtime.attention.declarations import LayerShape, RouteSpec, Stage
+from runtime.attention.selector import ROUTES, RouteContext
+from runtime.candidates import Verdict
 from runtime.cli.engine_options import EngineOptions, engine_options
-from runtime.cli.explain_linear import FORMATS, AskedProduct, linear_report
+from runtime.cli.explain_linear import AskedProduct, linear_report
+from runtime.cli.values import BOUND, COUNT, FORMAT, HEADS
+from runtime.cli.verdicts import verdict_lines, verdict_rows
 from runtime.config import ConfigBuilder, Resolved, captured, runtime_policy_report
 from runtime.config.aliases import variables_of
 from runtime.kernels.selector import select_kernels
 from runtime.platforms import current
 from runtime.platforms.protocol import declared
+
+if TYPE_CHECKING:
+    from runtime.models.checkpoint import Checkpoint
 
 _CARD = "sm70"
 _STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -51,24 +57,26 @@ class _Call:
         return _STAGES if self.stage is None else (self.stage,)
 
 
-def _count(flag: str, text: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    return click.option(flag, type=click.IntRange(min=1), help=text)
-
-
 @click.command("explain", short_help="Say which attention route runs, and why; or list the settings.")
 @engine_options
 @click.option("--config", "of_config", is_flag=True, help="Every setting, its value and where that comes from.")
 @click.option("--stage", type=click.Choice(_STAGES), help="One stage; all of them if none is named.")
-@_count("--heads", "Query heads; 32 if not stated.")
-@_count("--kv-heads", "Key and value heads; 8 if not stated.")
-@_count("--head-dim", "Size of a head; 128 if not stated.")
-@_count("--window", "Tokens of a sliding window.")
-@click.option("--softcap", type=click.FloatRange(min=0, min_open=True), help="Bound of the scores.")
-@click.option("--rows", multiple=True, type=click.IntRange(min=1), help="New tokens of a request; may be repeated.")
+@click.option("--heads", type=HEADS, help="Query heads; 32 if not stated.")
+@click.option("--kv-heads", type=HEADS, help="Key and value heads; 8 if not stated.")
+@click.option("--head-dim", type=COUNT, help="Size of a head; 128 if not stated.")
+@click.option("--window", type=COUNT, help="Tokens of a sliding window.")
+@click.option("--softcap", type=BOUND, help="Bound of the scores.")
+@click.option("--rows", multiple=True, type=COUNT, help="New tokens of a request; may be repeated.")
 @click.option("--linear", "of_linear", is_flag=True, help="Products with weights instead, each of --rows rows.")
-@click.option("--format", "weights", type=click.Choice(FORMATS), metavar="NAME", help="Of weights; dense by default.")
-@_count("--outputs", "Outputs of a product; 4096 if not stated.")
-@_count("--inputs", "Inputs of a product; 4096 if not stated.")
+@click.option(
+    "--format",
+    "weights",
+    type=FORMAT,
+    metavar="NAME",
+    help="Of weights; if not stated, those of the --model, or dense.",
+)
+@click.option("--outputs", type=COUNT, help="Outputs of a product; 4096 if not stated.")
+@click.option("--inputs", type=COUNT, help="Inputs of a product; 4096 if not stated.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(
     options: EngineOptions,
@@ -84,28 +92,36 @@ def command(
 
     The platform is sm70 unless --platform names another: the answer comes from declarations, and the card need not be
     here. The layer is what --heads and the options after it describe, or those of the --model. With --linear, say who
-    would multiply with weights of a --format. With --config, say what every setting would be instead: on this machine,
-    unless --platform names another.
+    would multiply with each matrix of the --model, in the format that its file has it in or as if it were in --format;
+    or with the one that --format, --outputs and --inputs describe. With --config, say what every setting would be
+    instead: on this machine, unless --platform names another.
     """
     asked = _Call(**call)  # type: ignore[arg-type]
     product = AskedProduct(weights, outputs, inputs, asked.rows)
     if product.is_described and not of_linear:
         raise click.UsageError("--format, --outputs and --inputs describe a product with weights: add --linear")
+    if of_linear and (asked.has_shape or asked.stage is not None):
+        raise click.UsageError(
+            "--stage, --heads and what else describes attention say nothing of products: leave them out"
+        )
     platform = options.platform
     if platform == "auto":
         platform = current().name if of_config else _CARD
     if options.model and asked.has_shape:
         raise click.UsageError("--model says what its heads are: leave out --heads and what else describes a layer")
-    resolved, shapes = _planned(options, platform, asked)
+    if options.model and product.has_shape:
+        raise click.UsageError("--model says what its matrices are: leave out --outputs and --inputs")
+    resolved, checkpoint = _planned(options, platform, is_described=asked.has_shape or product.has_shape)
     if of_config:
         report = {"platform": platform, **runtime_policy_report(resolved)}
         click.echo(json.dumps(report, indent=2) if as_json else _settings_table(platform, resolved))
         return
     if of_linear:
-        click.echo(linear_report(product, platform, resolved.config, as_json=as_json))
+        click.echo(linear_report(product, checkpoint, platform, resolved.config, as_json=as_json))
         return
+    shapes = (asked.shape(),) if checkpoint is None else tuple(dict.fromkeys(checkpoint.config.layer_shapes()))
     contexts = [_context(platform, resolved, stage, shape, asked) for shape in shapes for stage in asked.stages()]
-    explained = [(context, explain(context, resolved.config.attention.route)) for context in contexts]
+    explained = [(context, ROUTES.explain(context, resolved.config.attention.route)) for context in contexts]
     if as_json:
         click.echo(json.dumps([_as_data(context, rows) for context, rows in explained], indent=2))
     else:
@@ -113,20 +129,19 @@ def command(
         click.echo("\n\n".join([*tables, _operators_line(platform, resolved.config.model.dtype)]))
 
 
-def _planned(options: EngineOptions, platform: str, asked: _Call) -> tuple[Resolved, tuple[LayerShape, ...]]:
-    """The settings as they would be on a platform, and the distinct layer shapes of the model or of the call."""
+def _planned(options: EngineOptions, platform: str, *, is_described: bool) -> tuple[Resolved, Checkpoint | None]:
+    """The settings as they would be on a platform, and the model that is asked about; None where there is none."""
     builder = ConfigBuilder(options.explicit(), captured())
     declaration = declared(platform)
     builder.with_platform(declaration.defaults(), declaration.overrides())
     path = str(builder.settled("model.path"))
-    if not path or asked.has_shape:
-        return builder.build(), (asked.shape(),)
+    if not path or is_described:
+        return builder.build(), None
     # Only here: reading a checkpoint needs torch.
     from runtime.models.checkpoint import open_checkpoint
 
     checkpoint = open_checkpoint(path)
-    shapes = tuple(dict.fromkeys(checkpoint.config.layer_shapes()))
-    return builder.with_model(checkpoint.adapter.defaults).build(), shapes
+    return builder.with_model(checkpoint.adapter.defaults).build(), checkpoint
 
 
 def _context(platform: str, resolved: Resolved, stage: Stage, shape: LayerShape, asked: _Call) -> RouteContext:
@@ -142,12 +157,9 @@ def _context(platform: str, resolved: Resolved, stage: Stage, shape: LayerShape,
     )
 
 
-def _routes_table(context: RouteContext, rows: list[Explanation]) -> str:
-    width = max(len(row.route.name) for row in rows)
-    lines = [_title(context)]
-    serving = [row for row in rows if row.route.stage in ("any", context.stage)]
-    lines += [f"  {row.verdict:<10}  {row.route.name:<{width}}  {row.reason}".rstrip() for row in serving]
-    return "\n".join(lines)
+def _routes_table(context: RouteContext, verdicts: Sequence[Verdict[RouteSpec]]) -> str:
+    lines = zip(verdicts, verdict_lines(verdicts), strict=True)
+    return "\n".join([_title(context), *(line for row, line in lines if ROUTES.serves(row.spec, context))])
 
 
 def _operators_line(platform: str, dtype: str) -> str:
@@ -170,11 +182,10 @@ def _title(context: RouteContext) -> str:
     )
 
 
-def _as_data(context: RouteContext, rows: list[Explanation]) -> dict[str, object]:
-    routes = [{"route": row.route.name, "verdict": row.verdict, "reason": row.reason} for row in rows]
+def _as_data(context: RouteContext, verdicts: Sequence[Verdict[RouteSpec]]) -> dict[str, object]:
     return {
         "call": asdict(context),
-        "routes": routes,
+        "routes": verdict_rows("route", verdicts),
         "operators": asdict(select_kernels(context.platform, context.dtype)),
     }
 

@@ -115,7 +115,8 @@ def _print_stream(llm: LLM, prompt: Sequence[int], params: SamplingParams) -> No
     for output in llm.stream(prompt, params):
         (sequence,) = output.outputs
         click.echo(sequence.delta, nl=False)
-    click.echo()
+    if sequence.text or not sequence.error:
+        click.echo()
     if sequence.error:
         raise RequestError(sequence.error)
 

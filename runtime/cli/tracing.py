@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runtime.config.hashing import compute_hash
+from runtime.errors import ConfigError
 from runtime.llm import LLM
 from runtime.native.trace import NativeDispatchTrace
 
@@ -25,6 +26,17 @@ def traced(llm: LLM, path: Path | None) -> Iterator[None]:
         binary=llm.native.identity,
         interpreted=os.environ.get("TRITON_INTERPRET") == "1",
     )
+    with _told(path):
+        path.open("a").close()  # what cannot be written is refused before anything runs
     with trace:
         yield
-    trace.write(path)
+    with _told(path):
+        trace.write(path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}; name another --trace") from None

@@ -27,7 +27,7 @@ class ModelConfig:
     """Which model runs, and in which precision."""
 
     path: str = setting("", help="a GGUF file or a folder with safetensors; empty for the embedded default model")
-    tokenizer: str = setting("", help="a tokenizer.json or its folder; empty for the one that the model brings")
+    tokenizer: str = setting("", help="a tokenizer.json, its folder or a .gguf file; empty for the model's own")
     dtype: str = setting(
         "auto",
         help="floating-point format of weights and activations",

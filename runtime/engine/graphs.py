@@ -156,7 +156,7 @@ class DecodeGraphs:
     def _route_obstacle(self) -> str | None:
         """Why no step can be captured: a route that reads Python's numbers would replay those of the capture."""
         step = self._attention.begin(self._buffers.batch(self._buckets[-1]))
-        routes = {choice.route for choice in step.choices.values()}
+        routes = {choice.spec for choice in step.choices.values()}
         fixed = sorted(route.name for route in routes if not route.capturable)
         return f"route {fixed[0]} cannot be captured" if fixed else None
 

@@ -51,7 +51,7 @@ class Model(Protocol):
             probe: used only to find the first value that is not finite.
 
         Returns:
-            Hidden states after the final norm, [T, d].
+            Hidden states after the final norm, [T, d]; valid until the next call.
         """
         ...
 

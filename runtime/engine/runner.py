@@ -144,6 +144,6 @@ class Runner:
 
     def _diagnose(self, step: _Step, failed: set[int]) -> dict[int, str]:
         """Compute the step once more, which writes the same keys and values again, to see where it goes wrong."""
-        probe = FirstNonFinite({row: step.span(row) for row in failed})
+        probe = FirstNonFinite({row: step.span(row) for row in failed}, self._model.dtype)
         self._forward(step, probe)
         return {row: str(probe.error(row)) for row in failed}

@@ -15,14 +15,16 @@ class GrowingBuffer:
     Args:
         dtype: of its elements.
         purpose: what it holds, for messages.
+        zeroed: whether it holds zeros when it has grown, and not anything.
     """
 
-    def __init__(self, dtype: torch.dtype, purpose: str) -> None:
+    def __init__(self, dtype: torch.dtype, purpose: str, *, zeroed: bool = False) -> None:
         self._dtype, self._purpose = dtype, purpose
+        self._make = torch.zeros if zeroed else torch.empty
         self._buffers: list[Tensor] = []
 
     def take(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
-        """Uninitialised memory, contiguous; valid until the next call.
+        """Memory as it was left, contiguous; valid until the next call.
 
         Raises:
             RuntimeError: it would have to grow while a device graph is captured.
@@ -35,6 +37,6 @@ class GrowingBuffer:
                     f"a captured graph needs {elements} elements of {self._purpose}, and the buffer is smaller: run "
                     "every step once before it is captured"
                 )
-            buffer = torch.empty(elements, dtype=self._dtype, device=device)
+            buffer = self._make(elements, dtype=self._dtype, device=device)
             self._buffers.append(buffer)
         return buffer[:elements].view(shape)

@@ -23,11 +23,20 @@ from runtime.kernels.selector import select_kernels
 
 
 class Embedding(Protocol):
-    def __call__(self, table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, scale: float) -> Tensor: ...
+    def __call__(
+        self,
+        table: Tensor | PackedMatrix,
+        tokens: Tensor,
+        dtype: torch.dtype,
+        scale: float,
+        room: Tensor | None = None,
+    ) -> Tensor: ...
 
 
 class RmsNorm(Protocol):
-    def __call__(self, x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = None) -> Tensor: ...
+    def __call__(
+        self, x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = None, room: Tensor | None = None
+    ) -> Tensor: ...
 
 
 class AddRmsNorm(Protocol):
@@ -39,6 +48,7 @@ class AddRmsNorm(Protocol):
         eps: float,
         dtype: torch.dtype,
         post_weight: Tensor | None = None,
+        room: Tensor | None = None,
     ) -> Tensor: ...
 
 
@@ -51,7 +61,9 @@ class WritePages(Protocol):
 
 
 class RotateAndWrite(Protocol):
-    def __call__(self, pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation) -> Tensor: ...
+    def __call__(
+        self, pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation, room: Tensor | None = None
+    ) -> Tensor: ...
 
 
 class DrawTokens(Protocol):
@@ -60,7 +72,11 @@ class DrawTokens(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operators:
-    """One way to run each operator; `runtime.kernels.reference` describes them."""
+    """One way to run each operator; `runtime.kernels.reference` describes them.
+
+    Where an operator is given `room`, contiguous memory of its result's size and dtype, it may put the result there and
+    return that: callers read what is returned.
+    """
 
     embedding: Embedding
     rms_norm: RmsNorm

@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from runtime.formats.kv.codecs import KVCodec
 
+T = TypeVar("T")
+
 
 class Scratch(Protocol):
     """Memory that kernels share within a step and nobody reads after it."""
 
-    def once(self, key: Hashable, build: Callable[[], Tensor]) -> Tensor:
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """What `build` gave for `key` in this step; it runs at the first call only. Read-only for callers."""
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
@@ -24,6 +26,13 @@ class Scratch(Protocol):
 
         Raises:
             RuntimeError: there is not enough of it while a device graph is captured.
+        """
+
+    def counters(self, count: int, device: torch.device) -> Tensor:
+        """Zeros, int32 [count], for blocks of one launch to count one another: the last one sets them back to zero.
+
+        Raises:
+            RuntimeError: there are not enough of them while a device graph is captured.
         """
 
 
@@ -91,7 +100,7 @@ class RowMetadata:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PagedRows:
     """The rows of a step that one kernel call attends for: ragged queries over paged keys, causal in each request.
 
@@ -158,6 +167,13 @@ class PagedRows:
         start = 0 if window is None else max(0, first_row - window + 1)
         runs = slot_runs(self.block_tables[request], start, end, self.block_size)
         return Span(end - start, runs, self.device)
+
+
+def likeness(
+    query: Tensor, pages: KVPages, rows: PagedRows, scale: float, window: int | None, softcap: float | None
+) -> Hashable:
+    """The same for all calls of a kernel in a step that differ in nothing but their tensors, as those of layers do."""
+    return rows, query.shape, query.stride(0), pages.keys.shape, scale, window, softcap
 
 
 def slot_runs(table: Sequence[int], start: int, end: int, block_size: int) -> tuple[tuple[int, int], ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Literal
 
+from runtime.platforms.packages import TRITON
 from runtime.platforms.protocol import declared
 
 DTYPE = "float16"
 """The compute dtype that Triton's kernels are written for."""
-
-INSTALL = "pip install triton==3.6.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,6 @@ def select_kernels(platform: str, dtype: str) -> KernelSet:
         return KernelSet("reference", f"platform {platform} has no thread blocks, which Triton's kernels run in")
     if dtype != DTYPE:
         return KernelSet("reference", f"dtype {dtype}: Triton's kernels compute in {DTYPE}")
-    if find_spec("triton") is None:
-        return KernelSet("reference", "Triton is not installed", INSTALL)
+    if not TRITON.folder():
+        return KernelSet("reference", "Triton is not installed", TRITON.install)
     return KernelSet("triton")

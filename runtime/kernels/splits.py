@@ -5,6 +5,9 @@ from __future__ import annotations
 # Blocks that keep every multiprocessor of a large card busy, with a few for each to even out their lengths.
 _ENOUGH_BLOCKS = 320
 
+MOST_SPLITS = _ENOUGH_BLOCKS
+"""Of a context: where it is the only one."""
+
 
 def split_count(most_keys: int, least_split_keys: int, blocks: int) -> int:
     """Into how many parts contexts are split.

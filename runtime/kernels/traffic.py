@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 HALF = 2
 _FLOAT = 4
+_COUNTER = 4
 _INDEX = 8
 
 
@@ -120,6 +121,22 @@ def library_product(
     )
 
 
+def ordered_inputs(rows: int, inputs: int, order: int) -> Traffic:
+    """Inputs of a product put into the order, of `order` bytes, that a weight has its columns in."""
+    halves = rows * inputs * HALF
+    return Traffic(read=halves + order, written=halves)
+
+
+def joined(rows: int, outputs: int, *, bias: bool) -> Traffic:
+    """Results of products with parts of a matrix put beside each other, and a bias added to them in place."""
+    results = rows * outputs * HALF
+    return Traffic(
+        read=results + (results + outputs * HALF if bias else 0),
+        written=results * (1 + bias),
+        launches=1 + bias,
+    )
+
+
 def rotary_table(rows: int, head_dim: int) -> Traffic:
     """Cosines and sines of a step's positions, by single operations of torch."""
     angles, table = rows * head_dim // 2 * _FLOAT, rows * head_dim * _FLOAT
@@ -157,7 +174,8 @@ def attention(
         row_counts, contexts: of each request, rows and tokens in the cache, these rows included.
         row_bytes: of a head of a token in the cache.
         window: tokens that a row sees, itself included; None for all.
-        splits: parts that the keys of a request are shared out in; partial results of several are joined.
+        splits: parts that the keys of a request are shared out in; the partial results of several are joined, by the
+            block that counts itself as the last.
     """
     pairs = seen = 0
     for rows, context in zip(row_counts, contexts, strict=True):
@@ -166,13 +184,14 @@ def attention(
         seen += context - max(0, first_row + 1 - reach)
         pairs += sum(min(reach, first_row + 1 + row) for row in range(rows))
     halves = sum(row_counts) * heads * head_dim * HALF
-    partials = sum(row_counts) * heads * splits * (head_dim + 2) * _FLOAT if splits > 1 else 0
+    counters = len(row_counts) * kv_heads * _COUNTER
+    partials = sum(row_counts) * heads * splits * (head_dim + 2) * _FLOAT
+    handed_on = counters + partials if splits > 1 else 0
     return Traffic(
-        read=seen * 2 * kv_heads * row_bytes + halves + partials,
-        written=halves + partials,
+        read=seen * 2 * kv_heads * row_bytes + halves + handed_on,
+        written=halves + handed_on,
         flops=4 * pairs * heads * head_dim,
         tensor_cores=True,
-        launches=2 if splits > 1 else 1,
     )
 
 

@@ -23,7 +23,7 @@ class ProviderSpec:
         platforms, dtypes: what it takes, by name.
         min_rows, max_rows: the fewest and the most rows. The choice depends on rows at these limits alone.
         input_alignment: the inputs must be a multiple of it.
-        requires: packages that must be installed.
+        requires: what must be there besides: "triton", the package.
         fallback: the provider, later in the table, that takes what this one refuses; None only where weights are any.
         operators: what it runs, in order, as a trace names it.
     """

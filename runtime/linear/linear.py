@@ -8,32 +8,68 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from runtime.candidates import AUTO, Choice
 from runtime.config.schema import KernelsConfig
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.kernels.gate import Gate
-from runtime.linear.declarations import Weights
-from runtime.linear.executors import EXECUTORS, Executor, Weight
-from runtime.linear.selector import (
-    AUTO,
-    DENSE,
-    Choice,
-    LinearPlan,
-    find_provider,
-    installed_packages,
-    require,
-    row_class,
-    select,
-)
+from runtime.linear.declarations import ProviderSpec, Weights
+from runtime.linear.executors import EXECUTORS, Prepare, Prepared, Weight
+from runtime.linear.selector import DENSE, PROVIDERS, LinearPlan, row_class
 from runtime.linear.workspace import Workspace
+from runtime.platforms.packages import missing_packages
 
 
 @dataclass(slots=True)
-class _Binding:
+class Binding:
     """What was chosen for one kind of product, and how often it ran."""
 
-    choice: Choice
-    executor: Executor
+    choice: Choice[ProviderSpec]
+    prepare: Prepare
     calls: int = 0
+
+
+class Product:
+    """The products of activations with one weight, for whoever runs the model to hold: made by `Linear.bind`.
+
+    What a provider can prepare is prepared when rows of its kind first come.
+    """
+
+    def __init__(self, linear: Linear, weight: Weight, bias: Tensor | None, gate: Gate | None) -> None:
+        self._linear, self._operands = linear, (weight, bias, gate)
+        self._bound: dict[int, tuple[Binding, Prepared]] = {}
+
+    def __call__(self, x: Tensor, room: Tensor | None = None) -> Tensor:
+        """x @ weight.T with the bias, or its gated activation.
+
+        Args:
+            x: [rows, K] in the compute dtype.
+            room: contiguous memory of the result's size and dtype that it may be put into.
+
+        Returns:
+            [rows, N], or [rows, N / 2] if it is gated, contiguous, in the compute dtype.
+
+        Raises:
+            RouteError: the forced provider cannot take this product.
+        """
+        return self._prepared(x)(x, room)
+
+    def add_to(self, target: Tensor, x: Tensor) -> None:
+        """Add x @ weight.T, without a bias, to a contiguous target [rows, N], which may be wider, in place.
+
+        Raises as a call.
+        """
+        self._prepared(x).add_to(target, x)
+
+    def _prepared(self, x: Tensor) -> Prepared:
+        """What runs a product. This is all that a call costs on the host before it is launched."""
+        rows = row_class(x.shape[0])
+        bound = self._bound.get(rows)
+        if bound is None:
+            binding = self._linear.binding(x.shape[0], self._operands[0])
+            bound = self._bound[rows] = binding, binding.prepare(*self._operands)
+        binding, prepared = bound
+        binding.calls += 1
+        return prepared
 
 
 class Linear:
@@ -48,21 +84,20 @@ class Linear:
         self._platform = platform
         self._dtype = str(dtype).removeprefix("torch.")
         self._forced = policy.linear
-        self._installed = installed_packages()
+        self._missing = missing_packages()
         self._workspace = Workspace()
-        self._bindings: dict[tuple[int, int, type], _Binding] = {}
-        self._by_shape: dict[tuple[torch.Size, type], _Binding] = {}
+        self._bindings: dict[tuple[int, int, type], Binding] = {}
         if self._forced != AUTO:
-            spec = find_provider(self._forced)
+            spec = PROVIDERS.find(self._forced)
             weights: Weights = "packed" if spec.weights == "packed" else "dense"
-            require(spec, self._plan(spec.min_rows or 0, spec.input_alignment, 1, weights))
+            PROVIDERS.require(spec, self._plan(spec.min_rows or 0, spec.input_alignment, 1, weights))
 
     @property
     def counters(self) -> Counter[str]:
         """How often each provider ran."""
         counters: Counter[str] = Counter()
         for binding in self._bindings.values():
-            counters[binding.choice.provider.name] += binding.calls
+            counters[binding.choice.spec.name] += binding.calls
         return counters
 
     @property
@@ -74,46 +109,24 @@ class Linear:
                 refusals[refusal] += binding.calls
         return refusals
 
-    def product(self, x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
-        """x @ weight.T + bias.
+    def bind(self, weight: Weight, bias: Tensor | None = None, gate: Gate | None = None) -> Product:
+        """The products with a weight.
 
         Args:
-            x: [rows, K] in the compute dtype.
             weight: [N, K], contiguous in the compute dtype, or packed.
-            bias: [N] in the compute dtype.
-
-        Returns:
-            [rows, N], contiguous, in the compute dtype.
-
-        Raises:
-            RouteError: the forced provider cannot take this product.
+            bias: [N] in the compute dtype, added to each product.
+            gate: what each product is activated by.
         """
-        return self._bound(x, weight).product(x, weight, bias)
+        return Product(self, weight, bias, gate)
 
-    def gated_product(self, x: Tensor, weight: Weight, bias: Tensor | None, gate: Gate) -> Tensor:
-        """The gated activation of x @ weight.T + bias, [rows, N / 2]. Raises as `product`."""
-        return self._bound(x, weight).gated_product(x, weight, bias, gate)
-
-    def add_product(self, target: Tensor, x: Tensor, weight: Weight) -> None:
-        """Add x @ weight.T to a contiguous target [rows, N], which may be wider, in place. Raises as `product`."""
-        self._bound(x, weight).add_product(target, x, weight)
-
-    def _bound(self, x: Tensor, weight: Weight) -> Executor:
-        """What runs a product. This is all that a call costs on the host."""
-        binding = self._by_shape.get((x.shape, type(weight)))
-        if binding is None:
-            binding = self._by_shape[x.shape, type(weight)] = self._bind(x, weight)
-        binding.calls += 1
-        return binding.executor
-
-    def _bind(self, x: Tensor, weight: Weight) -> _Binding:
-        """The binding of all products that a choice does not tell from this one."""
-        (rows, inputs), outputs = x.shape, weight.shape[0]
+    def binding(self, rows: int, weight: Weight) -> Binding:
+        """The binding of all products that a choice does not tell from this one. Raises RouteError as a product."""
+        outputs, inputs = weight.shape
         kind = row_class(rows), inputs, type(weight)
         if kind not in self._bindings:
             form = weight.spec.name if isinstance(weight, PackedMatrix) else DENSE
-            choice = select(self._plan(rows, inputs, outputs, form), self._forced)
-            self._bindings[kind] = _Binding(choice, EXECUTORS[choice.provider.name](self._workspace))
+            choice = PROVIDERS.select(self._plan(rows, inputs, outputs, form), self._forced)
+            self._bindings[kind] = Binding(choice, EXECUTORS[choice.spec.name](self._workspace))
         return self._bindings[kind]
 
     def _plan(self, rows: int, inputs: int, outputs: int, form: str) -> LinearPlan:
@@ -124,5 +137,5 @@ class Linear:
             format=form,
             dtype=self._dtype,
             platform=self._platform,
-            installed=self._installed,
+            missing=self._missing,
         )

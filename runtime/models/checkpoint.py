@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from runtime.errors import CheckpointError
 from runtime.formats.gguf import GGUFFile, dequantize_into
 from runtime.formats.safetensors import SafetensorsCheckpoint
 from runtime.formats.weights.gguf_blocks import block_format, matrix_of_blocks
-from runtime.formats.weights.layout import CheckpointLayout, check_admission
+from runtime.formats.weights.layout import CheckpointLayout, check_admission, outline
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.config import DecoderConfig
 from runtime.models.fields import Fields
@@ -49,14 +50,23 @@ class Checkpoint(Protocol):
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, outermost dimension first."""
 
+    def module(self, slot: Slot) -> str:
+        """What the names of a slot's tensors begin with."""
+
     def stored(self, slot: Slot) -> Mapping[str, Shapes]:
         """The tensors that a slot is read from, and the shapes that each may have."""
+
+    def stated(self, slot: Slot) -> str:
+        """The settings that say in which format a slot's matrix is stored; empty where there is no choice."""
 
     def packed_nbytes(self, slot: Slot) -> int | None:
         """Bytes of a slot's matrix in the files where it is quantised; None where it is not."""
 
     def packed(self, slot: Slot) -> PackedMatrix:
         """A slot's quantised matrix, converted to this repository's conventions, on the CPU."""
+
+    def outline(self, slot: Slot) -> PackedMatrix | None:
+        """What `packed` gives, with shapes alone for all that is large; None where the matrix is not quantised."""
 
     def read(self, slot: Slot, target: Tensor) -> None:
         """Read a slot's tensor into a contiguous place of its shape, converted to this repository's conventions."""
@@ -82,8 +92,14 @@ class GGUFCheckpoint:
     def shape(self, name: str) -> tuple[int, ...]:
         return self._file.tensors[name].shape
 
+    def module(self, slot: Slot) -> str:
+        return self.adapter.gguf_names[slot.role].format(layer=slot.layer)
+
     def stored(self, slot: Slot) -> Mapping[str, Shapes]:
         return {self._name(slot): (slot.shape,)}
+
+    def stated(self, slot: Slot) -> str:
+        return ""
 
     def packed_nbytes(self, slot: Slot) -> int | None:
         tensor = self._file.tensors[self._name(slot)]
@@ -97,6 +113,14 @@ class GGUFCheckpoint:
         blocks = rows_in_halves(matrix.parts["blocks"], self.config.head_dim)
         return PackedMatrix(matrix.spec, matrix.shape, matrix.group_size, {"blocks": blocks})
 
+    def outline(self, slot: Slot) -> PackedMatrix | None:
+        tensor = self._file.tensors[self._name(slot)]
+        spec = block_format(tensor.type)
+        if slot.kind not in ("matrix", "table") or spec is None:
+            return None
+        n, k = slot.shape
+        return PackedMatrix.empty(spec, n, k, tensor.type.block_size, "meta")
+
     def read(self, slot: Slot, target: Tensor) -> None:
         tensor = self._file.tensors[self._name(slot)]
         if self._in_pairs(slot):
@@ -107,7 +131,7 @@ class GGUFCheckpoint:
             dequantize_into(tensor, target)
 
     def _name(self, slot: Slot) -> str:
-        return self.adapter.gguf_names[slot.role].format(layer=slot.layer) + slot.suffix
+        return self.module(slot) + slot.suffix
 
     def _in_pairs(self, slot: Slot) -> bool:
         return self.adapter.gguf_rows_in_pairs and slot.role in ("layer.q", "layer.k")
@@ -115,7 +139,9 @@ class GGUFCheckpoint:
     def _rope_divisors(self, head_dim: int) -> tuple[float, ...]:
         if ROPE_DIVISORS not in self.names:
             return ()
-        _check_shape(self.path, ROPE_DIVISORS, self.shape(ROPE_DIVISORS), ((head_dim // 2,),))
+        found, expected = self.shape(ROPE_DIVISORS), (head_dim // 2,)
+        if found != expected:
+            refuse_shape(self.path, ROPE_DIVISORS, found, (expected,))
         divisors = torch.empty(head_dim // 2)
         dequantize_into(self._file.tensors[ROPE_DIVISORS], divisors)
         return tuple(divisors.tolist())
@@ -152,8 +178,11 @@ class HFCheckpoint:
     def shape(self, name: str) -> tuple[int, ...]:
         return self._files.shape(name)
 
+    def module(self, slot: Slot) -> str:
+        return self.adapter.hf_names[slot.role].format(layer=slot.layer)
+
     def stored(self, slot: Slot) -> Mapping[str, Shapes]:
-        module, layout = self._module(slot), self._layout(slot)
+        module, layout = self.module(slot), self._layout(slot)
         if layout is None:
             return {module + slot.suffix: (slot.shape,)}
         n, k = slot.shape
@@ -164,37 +193,66 @@ class HFCheckpoint:
             if not tensor.optional or module + name in self.names
         }
 
+    def stated(self, slot: Slot) -> str:
+        if slot.kind != "matrix":
+            return ""
+        if self._quantization is None:
+            return f"{self.path / 'config.json'}: quantization_config is not set"
+        return self._quantization.stated(self.module(slot))
+
     def packed_nbytes(self, slot: Slot) -> int | None:
         if self._layout(slot) is None:
             return None
         return sum(self._files.nbytes(name) for name in self.stored(slot))
 
     def packed(self, slot: Slot) -> PackedMatrix:
-        layout, module = self._layout(slot), self._module(slot)
+        layout, module = self._layout(slot), self.module(slot)
         assert layout is not None, f"{module} is not quantised"
         n, k = slot.shape
         tensors = {name.removeprefix(module): self._files.read(name) for name in self.stored(slot)}
         return layout.prepare(tensors, n, k, self._place(slot))
 
+    def outline(self, slot: Slot) -> PackedMatrix | None:
+        layout, module = self._layout(slot), self.module(slot)
+        if layout is None:
+            return None
+        n, k = slot.shape
+        names = {name.removeprefix(module): name for name in self.stored(slot)}
+        return outline(layout, _Unread(self._files.read, names), n, k, self._place(slot))
+
     def read(self, slot: Slot, target: Tensor) -> None:
         if self._layout(slot) is not None:
             self.packed(slot).dequantize_into(target)
             return
-        self._files.read_into(self._module(slot) + slot.suffix, target)
+        self._files.read_into(self.module(slot) + slot.suffix, target)
         if self.adapter.hf_norms_less_one and slot.kind == "norm":
             target.add_(1.0)
 
-    def _module(self, slot: Slot) -> str:
-        return self.adapter.hf_names[slot.role].format(layer=slot.layer)
-
     def _place(self, slot: Slot) -> str:
-        return f"{self.path}: {self._module(slot)}"
+        return f"{self.path}: {self.module(slot)}"
 
     def _layout(self, slot: Slot) -> CheckpointLayout | None:
         """How a slot's matrix is stored; None for plain floats."""
         if slot.kind != "matrix" or self._quantization is None:
             return None
-        return self._quantization.layout(self._module(slot))
+        return self._quantization.layout(self.module(slot))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread(Mapping[str, Tensor]):
+    """Tensors by what a layout calls them -> their names in the files; each is read when it is looked up."""
+
+    read: Callable[[str], Tensor]
+    names: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.read(self.names[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 def open_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
@@ -209,27 +267,6 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     return HFCheckpoint(path) if path.is_dir() else GGUFCheckpoint(path)
 
 
-def check_tensors(checkpoint: Checkpoint, slots: Collection[Slot]) -> None:
-    """Compare the tensors that there are with those that the config asks for, before any is read.
-
-    Raises:
-        CheckpointError: a tensor is missing, has another shape, or has no place in the model.
-    """
-    wanted = {name: shapes for slot in slots for name, shapes in checkpoint.stored(slot).items()}
-    if missing := [name for name in wanted if name not in checkpoint.names]:
-        raise CheckpointError(
-            f"{checkpoint.path}: tensor {_first(missing)} is missing, which the config of this "
-            f"{checkpoint.config.family} model asks for. Is the download complete?"
-        )
-    for name, shapes in wanted.items():
-        _check_shape(checkpoint.path, name, checkpoint.shape(name), shapes)
-    if extra := [name for name in checkpoint.names if name not in wanted and not checkpoint.may_ignore(name)]:
-        raise CheckpointError(
-            f"{checkpoint.path}: tensor {_first(extra)} has no place in the {checkpoint.config.family} model that the "
-            f"config describes. The model has a part that is not supported, or the config is another model's."
-        )
-
-
 def rows_in_halves(rows: Tensor, head_dim: int) -> Tensor:
     """Rows [N D, ...] of heads whose neighbours rotate together, reordered so that first and second halves do.
 
@@ -238,14 +275,14 @@ def rows_in_halves(rows: Tensor, head_dim: int) -> Tensor:
     return rows.view(-1, head_dim // 2, 2, *rows.shape[1:]).transpose(1, 2).reshape(rows.shape)
 
 
-def _check_shape(path: Path, name: str, found: tuple[int, ...], expected: Shapes) -> None:
-    if found not in expected:
-        asked = " or ".join(str(list(shape)) for shape in expected)
-        raise CheckpointError(
-            f"{path}: tensor {name!r} has the shape {list(found)}, and the config asks for {asked}. "
-            f"Config and tensors are of different models."
-        )
+def refuse_shape(path: Path, name: str, found: tuple[int, ...], expected: Shapes, because: str = "") -> NoReturn:
+    """Raise the CheckpointError about a tensor that has none of the shapes that are expected of it.
 
-
-def _first(names: list[str]) -> str:
-    return repr(names[0]) if len(names) == 1 else f"{names[0]!r} (one of {len(names)})"
+    Args:
+        because: the settings that ask for them, as they follow in the sentence.
+    """
+    asked = " or ".join(str(list(shape)) for shape in expected)
+    raise CheckpointError(
+        f"{path}: tensor {name!r} has the shape {list(found)}, and the config asks for {asked}{because}. "
+        "One of them is wrong: correct the config, or download the checkpoint again."
+    )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from runtime.errors import CheckpointError
+from runtime.errors import CheckpointError, meant
 
 MOST_LAYERS, MOST_HEADS, MOST_POSITIONS = 1 << 10, 1 << 12, 1 << 30
 """Far beyond every model, and small enough to be planned for."""
@@ -58,10 +58,37 @@ class Fields:
         return value
 
     def texts(self, key: str) -> list[str]:
+        """A list of texts. One text is none: read letter by letter it would name nothing, and nobody would know."""
         value = self._value(key, None)
-        if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
+        if not isinstance(value, Sequence) or isinstance(value, str):
             self.refuse(key, "a list of texts")
+        if not all(isinstance(item, str) and item.strip() for item in value):
+            self.refuse(key, "a list of texts, none of them empty")
         return list(value)
+
+    def choice(self, key: str, known: Sequence[str], otherwise: str = "") -> str:
+        """One of the known texts, which may be written in capitals or not.
+
+        Args:
+            otherwise: what else can be done, for the error.
+        """
+        value = self.text(key)
+        spelled = {text.lower(): text for text in known}
+        if value.lower() not in spelled:
+            hint = meant(value.lower(), spelled, "")
+            self.refuse(key, f"{', '.join(known)}{otherwise}", hint)
+        return spelled[value.lower()]
+
+    def spelling(self, *keys: str) -> str:
+        """The key that is set among several that mean the same; the first of them where none is.
+
+        Several may be set, as some tools repeat a setting under another name, but only to one value.
+        """
+        known, *others = [key for key in keys if self.has(key)] or keys[:1]
+        for key in others:
+            if self.values[self.prefix + key] != self.values[self.prefix + known]:
+                self.refuse(key, f"the same as {known}, which is {self._shown(known)}, or one of the two alone")
+        return known
 
     def optional_count(self, key: str) -> int | None:
         return self.count(key) if self.has(key) else None
@@ -76,6 +103,11 @@ class Fields:
             self.refuse(key, "an object")
         return Fields(value, f"{self.place}: {self.prefix}{key}")
 
+    def over(self, general: Fields) -> Fields:
+        """These settings, and the general ones where these say nothing."""
+        own = {key: value for key, value in self.values.items() if value is not None}
+        return Fields({**general.values, **own}, self.place, self.prefix)
+
     def must_be(self, key: str, supported: object) -> None:
         """Refuse a feature that is present with any other value than the supported one."""
         if self.has(key) and self.values[self.prefix + key] != supported:
@@ -86,11 +118,21 @@ class Fields:
         if self.has(key):
             raise CheckpointError(f"{self.place}: {self.prefix}{key} is set, which is not supported. {remedy}.")
 
-    def refuse(self, key: str, supported: str) -> NoReturn:
+    def stated(self, *keys: str) -> str:
+        """Where these keys are and what each holds, for an error that finds them contradicted."""
+        return f"{self.place}: {', '.join(map(self._stated, keys))}"
+
+    def refuse(self, key: str, supported: str, hint: str = "") -> NoReturn:
         """Raise the error that says what `key` holds and what it may hold."""
-        found = repr(self.values.get(self.prefix + key))
-        shown = found if len(found) <= 60 else f"{found[:57]}..."
-        raise CheckpointError(f"{self.place}: {self.prefix}{key} is {shown}; supported: {supported}.")
+        asked = f" ({hint})" if hint else ""
+        raise CheckpointError(f"{self.place}: {self._stated(key)}{asked}; supported: {supported}.")
+
+    def _stated(self, key: str) -> str:
+        return f"{self.prefix}{key} is {self._shown(key) if self.has(key) else 'not set'}"
+
+    def _shown(self, key: str) -> str:
+        found = repr(self.values[self.prefix + key])
+        return found if len(found) <= 60 else f"{found[:57]}..."
 
     def _value(self, key: str, default: object) -> object:
         value = self.values.get(self.prefix + key)

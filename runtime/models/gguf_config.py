@@ -104,7 +104,7 @@ def with_tensor_facts(config: DecoderConfig, names: Collection[str], divisors: t
         config,
         layers=layers,
         tied_embeddings="output.weight" not in names,
-        qkv_bias="blk.0.attn_q.bias" in names,
+        qkv_bias=config.qkv_bias or "blk.0.attn_q.bias" in names,
         output_bias="blk.0.attn_output.bias" in names,
         mlp_bias="blk.0.ffn_down.bias" in names,
     )
@@ -113,4 +113,4 @@ def with_tensor_facts(config: DecoderConfig, names: Collection[str], divisors: t
 def _vocab_size(fields: Fields) -> int:
     """Older files leave the size out, and mean the number of their tokens."""
     tokens = fields.values.get("tokenizer.ggml.tokens")
-    return fields.count("vocab_size", len(tokens) if isinstance(tokens, Collection) and tokens else None)
+    return fields.count("vocab_size", len(tokens) if isinstance(tokens, list) and tokens else None)

@@ -11,8 +11,9 @@ from runtime.config.schema import KernelsConfig
 from runtime.errors import CheckpointError
 from runtime.kernels.operators import REFERENCE, Operators
 from runtime.linear.linear import Linear
+from runtime.models.agreement import check_tensors
 from runtime.models.chat import ChatTemplate, load_chat_template
-from runtime.models.checkpoint import Checkpoint, check_tensors, open_checkpoint
+from runtime.models.checkpoint import Checkpoint, open_checkpoint
 from runtime.models.decoder import Decoder
 from runtime.models.reading import ProgressCallback, WeightReader
 from runtime.models.tokenizer import ModelTokenizer, load_tokenizer
@@ -45,7 +46,7 @@ def load_model(
         source: an open checkpoint, or the path of a .gguf file or of a folder; open it first to choose dtypes by its
             family's defaults.
         dtype, residual_dtype, device, progress, keep_packed, linear, operators: see `read_decoder`.
-        tokenizer: a tokenizer.json or its folder; empty for the checkpoint's own.
+        tokenizer: a tokenizer.json, its folder or a .gguf file; empty for the checkpoint's own.
 
     Raises:
         CheckpointError: a part is missing, damaged, not supported, or does not fit the others.

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import regex
 
-from runtime.errors import CheckpointError
+from runtime.errors import CheckpointError, meant
 from runtime.formats.safetensors import read_json
 from runtime.formats.weights.awq import AWQLayout
-from runtime.formats.weights.declarations import WEIGHT_FORMATS, WeightFormatSpec, weight_format
+from runtime.formats.weights.declarations import WEIGHT_FORMATS, weight_format
 from runtime.formats.weights.float4 import COMPRESSED_MXFP4, COMPRESSED_NVFP4, GPT_OSS_MXFP4, MODELOPT_NVFP4
 from runtime.formats.weights.float8 import Float8Layout
 from runtime.formats.weights.gptq import GPTQLayout
@@ -29,9 +29,28 @@ MODELOPT_FILE = "hf_quant_config.json"
 _OF_ACTIVATIONS = (".input_scale", ".input_zero_point", ".input_global_scale", ".output_scale", ".output_zero_point")
 _OF_THE_CACHE = (".q_scale", ".k_scale", ".v_scale", ".k_zero_point", ".v_zero_point")
 _PATTERN_SECONDS = 1.0
+_CLASS = "Linear"
+"""Of all modules whose matrices may be quantised."""
+
+_SHOWN = 4
+"""Targets in an error: ModelOpt names every module."""
 
 Matcher = Callable[[str], bool]
-Rule = tuple[Matcher, CheckpointLayout | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a config says about some modules.
+
+    Attributes:
+        takes: whether a module is one of them, by its dotted name.
+        layout: how their matrices are stored; None stands for plain floats.
+        stated: the settings that say so, for an error that finds them contradicted.
+    """
+
+    takes: Matcher
+    layout: CheckpointLayout | None
+    stated: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +58,33 @@ class Quantization:
     """The layouts of a folder's modules.
 
     Attributes:
-        rules: the first whose matcher takes a module's name decides; None stands for plain floats.
+        rules: the first that takes a module decides.
+        place: where modules that are quantised are named; matrices of those that no rule takes are plain floats.
+        targets: what is named there.
     """
 
     rules: tuple[Rule, ...]
+    place: str = ""
+    targets: tuple[str, ...] = ()
 
     def layout(self, module: str) -> CheckpointLayout | None:
         """How the matrix of a module is stored; None where it is a plain one."""
-        return next((layout for matches, layout in self.rules if matches(module)), None)
+        rule = self._rule(module)
+        return rule.layout if rule else None
+
+    def stated(self, module: str) -> str:
+        """The settings that say how a module is stored, with their file and key."""
+        if rule := self._rule(module):
+            return rule.stated
+        if not self.targets:
+            return f"{self.place}: there are none"
+        some = ", ".join(map(repr, self.targets[:_SHOWN])) + (", ..." if len(self.targets) > _SHOWN else "")
+        near = ((target, meant(target, (_CLASS, module), "")) for target in self.targets)
+        hints = (f"; instead of {target!r}, {hint}" for target, hint in near if hint)
+        return f"{self.place}: it is none of {some}{next(hints, '')}"
+
+    def _rule(self, module: str) -> Rule | None:
+        return next((rule for rule in self.rules if rule.takes(module)), None)
 
     def may_ignore(self, name: str) -> bool:
         """Whether a tensor only serves the quantisation of activations or of the KV cache.
@@ -62,19 +100,13 @@ def read_quantization(folder: Path, config: Fields) -> Quantization | None:
     Raises:
         CheckpointError: a method, or an option of it, is not supported.
     """
-    if config.has("quantization_config"):
-        fields = config.table("quantization_config")
-    elif config.has("compression_config"):
-        fields = config.table("compression_config")
-    elif (folder / MODELOPT_FILE).exists():
-        fields = Fields(read_json(folder / MODELOPT_FILE), f"{folder / MODELOPT_FILE}").table("quantization")
-        return Quantization(tuple(_modelopt(fields)))
-    else:
-        return None
-    method = fields.text("quant_method")
-    if method not in _METHODS:
-        fields.refuse("quant_method", f"{', '.join(_METHODS)}; or use a GGUF file")
-    return Quantization(tuple(_METHODS[method](fields)))
+    key = config.spelling("quantization_config", "compression_config")
+    if config.has(key):
+        fields = config.table(key)
+        return _METHODS[fields.choice("quant_method", tuple(_METHODS), "; or use a GGUF file")](fields)
+    if (folder / MODELOPT_FILE).exists():
+        return _modelopt(Fields(read_json(folder / MODELOPT_FILE), f"{folder / MODELOPT_FILE}").table("quantization"))
+    return None
 
 
 def _everything(_module: str) -> bool:
@@ -120,10 +152,15 @@ def _expression(pattern: str, fields: Fields, key: str) -> Matcher:
 def _left_out(fields: Fields, *keys: str) -> Iterator[Rule]:
     """Modules that Hugging Face's methods left alone: those listed, and the head unless the config says otherwise."""
     for key in keys:
-        if fields.has(key):
-            yield from ((_within(entry), None) for entry in fields.texts(key))
+        yield from _plain(fields, key, _within)
     if not fields.flag("lm_head", False):
-        yield _within("lm_head"), None
+        yield Rule(_within("lm_head"), None, fields.stated("lm_head"))
+
+
+def _plain(fields: Fields, key: str, matcher: Callable[[str], Matcher]) -> Iterator[Rule]:
+    """Modules that a list leaves alone."""
+    for entry in fields.texts(key) if fields.has(key) else ():
+        yield Rule(matcher(entry), None, f"{fields.place}: {key} names {entry!r}")
 
 
 def _group_size(fields: Fields, key: str = "group_size") -> int:
@@ -133,96 +170,105 @@ def _group_size(fields: Fields, key: str = "group_size") -> int:
     return fields.count(key)
 
 
-def _awq(fields: Fields) -> Iterator[Rule]:
-    fields.must_be("bits", 4)
-    fields.must_be("w_bit", 4)
+def _awq(fields: Fields) -> Quantization:
+    for bits in ("bits", "w_bit"):
+        fields.must_be(bits, 4)
     fields.must_be("zero_point", True)
-    if fields.text("version", "gemm").lower() != "gemm":
-        fields.refuse("version", "gemm; quantise again with AutoAWQ's version='GEMM'")
-    yield from _left_out(fields, "modules_to_not_convert")
-    yield _everything, AWQLayout(_group_size(fields, "q_group_size" if fields.has("q_group_size") else "group_size"))
+    version = fields.spelling("version", "format")
+    if fields.text(version, "gemm").lower() != "gemm":
+        fields.refuse(version, "gemm; quantise again with AutoAWQ's version='GEMM'")
+    group_size = fields.spelling("group_size", "q_group_size")
+    stated = fields.stated("quant_method", group_size)
+    left_out = _left_out(fields, "modules_to_not_convert")
+    return Quantization((*left_out, Rule(_everything, AWQLayout(_group_size(fields, group_size)), stated)))
 
 
-def _gptq(fields: Fields) -> Iterator[Rule]:
-    form = fields.text("checkpoint_format", fields.text("format", "gptq")).lower()
-    if form not in ("gptq", "gptq_v2"):
-        fields.refuse("checkpoint_format", "gptq, gptq_v2")
+def _gptq(fields: Fields) -> Quantization:
+    form = fields.spelling("checkpoint_format", "format")
+    version = fields.text(form, "gptq").lower()
+    if version not in ("gptq", "gptq_v2"):
+        fields.refuse(form, "gptq, gptq_v2")
     fields.must_be("is_marlin_format", False)
     fields.must_be("pack_dtype", "int32")
-    bits, group_size, offset = fields.count("bits"), _group_size(fields), 1 if form == "gptq" else 0
-    yield from _left_out(fields, "modules_to_not_convert")
-    dynamic = fields.table("dynamic")
+    rules = [*_left_out(fields, "modules_to_not_convert")]
+    dynamic, zero_offset = fields.table("dynamic"), 1 if version == "gptq" else 0
     for pattern in dynamic.values:
-        matches = _expression(pattern.removeprefix("+:").removeprefix("-:"), fields, "dynamic")
+        takes = _expression(pattern.removeprefix("+:").removeprefix("-:"), fields, "dynamic")
         if pattern.startswith("-:"):
-            yield matches, None
+            rules.append(Rule(takes, None, f"{dynamic.place} names {pattern!r}"))
         else:
-            own = dynamic.table(pattern)
-            own_size = _group_size(own) if own.has("group_size") else group_size
-            yield matches, GPTQLayout(_gptq_format(own, own.count("bits", bits)), own_size, offset)
-    yield _everything, GPTQLayout(_gptq_format(fields, bits), group_size, offset)
+            rules.append(_gptq_rule(takes, dynamic.table(pattern).over(fields), zero_offset))
+    return Quantization((*rules, _gptq_rule(_everything, fields, zero_offset)))
 
 
-def _gptq_format(fields: Fields, bits: int) -> WeightFormatSpec:
+def _gptq_rule(takes: Matcher, fields: Fields, zero_offset: int) -> Rule:
     formats = {spec.bits: spec for spec in WEIGHT_FORMATS if spec.family == "gptq"}
+    bits = fields.count("bits")
     if bits not in formats:
         fields.refuse("bits", ", ".join(map(str, formats)))
-    return formats[bits]
+    layout = GPTQLayout(formats[bits], _group_size(fields), zero_offset, fields.flag("desc_act", False))
+    return Rule(takes, layout, fields.stated("quant_method", "bits", "group_size", "desc_act"))
 
 
-def _fp8(fields: Fields) -> Iterator[Rule]:
+def _fp8(fields: Fields) -> Quantization:
     fields.must_be("fmt", "e4m3")
-    yield from _left_out(fields, "modules_to_not_convert", "ignored_layers")
     if fields.has("weight_block_size"):
         fields.must_be("weight_block_size", [128, 128])
-        yield _everything, Float8Layout(weight_format("fp8_block"), ".weight_scale_inv")
+        layout = Float8Layout(weight_format("fp8_block"), ".weight_scale_inv")
     else:
-        yield _everything, Float8Layout(weight_format("fp8_tensor"))
+        layout = Float8Layout(weight_format("fp8_tensor"))
+    stated = fields.stated("quant_method", "weight_block_size")
+    left_out = _left_out(fields, "modules_to_not_convert", "ignored_layers")
+    return Quantization((*left_out, Rule(_everything, layout, stated)))
 
 
-def _fbgemm_fp8(fields: Fields) -> Iterator[Rule]:
-    yield from _left_out(fields, "modules_to_not_convert")
-    yield _everything, Float8Layout(weight_format("fp8_channel"))
+def _of_one_layout(layout: CheckpointLayout) -> Callable[[Fields], Quantization]:
+    """A method that leaves nothing to say but which modules it leaves out."""
+
+    def read(fields: Fields) -> Quantization:
+        left_out = _left_out(fields, "modules_to_not_convert")
+        return Quantization((*left_out, Rule(_everything, layout, fields.stated("quant_method"))))
+
+    return read
 
 
-def _mxfp4(fields: Fields) -> Iterator[Rule]:
-    yield from _left_out(fields, "modules_to_not_convert")
-    yield _everything, GPT_OSS_MXFP4
-
-
-def _compressed_tensors(fields: Fields) -> Iterator[Rule]:
+def _compressed_tensors(fields: Fields) -> Quantization:
     """Among targets, a name wins over an expression, and that over the class `Linear`, whichever group they are in."""
     fields.table("sparsity_config").must_be("format", "dense")
     fields.table("transform_config").must_be("config_groups", {})
-    if fields.has("ignore"):
-        yield from ((_target(entry, fields, "ignore"), None) for entry in fields.texts("ignore"))
     groups = fields.table("config_groups")
-    targeted: list[tuple[str, Rule]] = []
+    rules: dict[str, Rule] = {}
     for name in groups.values:
         group = groups.table(name)
         layout = _compressed_layout(group, group.text("format", fields.text("format", "")))
-        targeted += [(target, (_target(target, group, "targets"), layout)) for target in group.texts("targets")]
-    yield from (rule for _, rule in sorted(targeted, key=lambda item: (item[0] == "Linear", item[0].startswith("re:"))))
+        stated = group.table("weights").stated("num_bits", "strategy", "group_size", "symmetric", "actorder")
+        for target in group.texts("targets"):
+            rule = Rule(_target(target, group, "targets"), layout, stated)
+            if rules.setdefault(target, rule).layout != layout:
+                group.refuse("targets", f"those that no other group has, and one has {target!r}")
+    targets = sorted(rules, key=lambda target: (target == _CLASS, target.startswith("re:")))
+    ignored = _plain(fields, "ignore", lambda entry: _target(entry, fields, "ignore"))
+    return Quantization((*ignored, *(rules[target] for target in targets)), f"{groups.place}: targets", tuple(targets))
 
 
 def _target(entry: str, fields: Fields, key: str) -> Matcher:
     if entry.startswith("re:"):
         return _expression(entry.removeprefix("re:"), fields, key)
-    return _everything if entry == "Linear" else lambda module: module == entry
+    return _everything if entry == _CLASS else lambda module: module == entry
 
 
 def _compressed_layout(group: Fields, form: str) -> CheckpointLayout | None:
     if not group.has("weights"):
         return None
     weights = group.table("weights")
-    kind, bits, strategy = weights.text("type", "int"), weights.count("num_bits", 8), weights.text("strategy", "tensor")
+    kind, bits, strategy = weights.text("type", "int"), weights.count("num_bits", 8), _strategy(weights)
     match kind, bits, form, strategy:
         case "int", 4 | 8, "pack-quantized" | "int-quantized" | "naive-quantized", "tensor" | "channel" | "group" if (
             bits == 8 or form == "pack-quantized"
         ):
             group_size = _group_size(weights) if strategy == "group" else 0
             packed, symmetric = form == "pack-quantized", weights.flag("symmetric", True)
-            return IntegerLayout(weight_format(f"int{bits}"), group_size, packed, symmetric)
+            return IntegerLayout(weight_format(f"int{bits}"), group_size, packed, symmetric, _is_ordered(weights))
         case "float", 8, "float-quantized" | "naive-quantized", "tensor" | "channel" | "block":
             if strategy == "block":
                 weights.must_be("block_structure", [128, 128])
@@ -240,27 +286,46 @@ def _compressed_layout(group: Fields, form: str) -> CheckpointLayout | None:
     )
 
 
-def _modelopt(fields: Fields) -> Iterator[Rule]:
-    for key in ("exclude_modules", "ignore"):
-        if fields.has(key):
-            yield from ((_wildcard(entry), None) for entry in fields.texts(key))
-    if fields.text("quant_algo").upper() != "MIXED_PRECISION":
-        yield _everything, _modelopt_layout(fields)
-        return
+def _strategy(weights: Fields) -> str:
+    """How scales are shared; where the config does not say, its group size does."""
+    grouped = weights.has("group_size") and weights.values["group_size"] != -1
+    unstated = "group" if grouped else "channel" if weights.has("group_size") else "tensor"
+    strategy = weights.text("strategy", unstated)
+    if grouped and strategy not in ("group", "tensor_group"):
+        weights.refuse("group_size", f"none, as {weights.stated('strategy')}")
+    return strategy
+
+
+def _is_ordered(weights: Fields) -> bool:
+    """Whether groups have columns from anywhere. Ordered by `weight`, columns only were rounded in another order."""
+    order = weights.values.get("actorder")
+    if order not in (None, False, True, "group", "dynamic", "weight", "static"):
+        weights.refuse("actorder", "group, weight")
+    return order in (True, "group", "dynamic")
+
+
+def _modelopt(fields: Fields) -> Quantization:
+    left_out = [*_plain(fields, "exclude_modules", _wildcard), *_plain(fields, "ignore", _wildcard)]
+    if fields.text("quant_algo").upper() != _MIXED:
+        rule = Rule(_everything, _modelopt_layout(fields, _MIXED), fields.stated("quant_algo"))
+        return Quantization((*left_out, rule))
     layers = fields.table("quantized_layers")
-    for name in layers.values:
-        yield _within(name), _modelopt_layout(layers.table(name))
+    entries = {name: layers.table(name) for name in layers.values}
+    rules = (
+        Rule(_within(name), _modelopt_layout(entry), entry.stated("quant_algo")) for name, entry in entries.items()
+    )
+    return Quantization((*left_out, *rules), layers.place, tuple(entries))
 
 
-def _modelopt_layout(fields: Fields) -> CheckpointLayout:
-    layout = _MODELOPT_LAYOUTS.get(fields.text("quant_algo").upper())
-    if layout is None:
-        fields.refuse("quant_algo", f"{', '.join(_MODELOPT_LAYOUTS)}, MIXED_PRECISION")
+def _modelopt_layout(fields: Fields, *further: str) -> CheckpointLayout:
+    """Args: further: names of algorithms that are no layout, for the error."""
+    layout = _MODELOPT_LAYOUTS[fields.choice("quant_algo", (*_MODELOPT_LAYOUTS, *further))]
     if layout.group_size:
         fields.must_be("group_size", layout.group_size)
     return layout
 
 
+_MIXED = "MIXED_PRECISION"
 _MODELOPT_LAYOUTS: dict[str, CheckpointLayout] = {
     "FP8": Float8Layout(weight_format("fp8_tensor")),
     "FP8_PER_CHANNEL_PER_TOKEN": Float8Layout(weight_format("fp8_channel")),
@@ -268,12 +333,12 @@ _MODELOPT_LAYOUTS: dict[str, CheckpointLayout] = {
     "NVFP4": MODELOPT_NVFP4,
     "W4A16_NVFP4": MODELOPT_NVFP4,
 }
-_METHODS: dict[str, Callable[[Fields], Iterator[Rule]]] = {
+_METHODS: dict[str, Callable[[Fields], Quantization]] = {
     "awq": _awq,
     "gptq": _gptq,
     "fp8": _fp8,
-    "fbgemm_fp8": _fbgemm_fp8,
-    "mxfp4": _mxfp4,
+    "fbgemm_fp8": _of_one_layout(Float8Layout(weight_format("fp8_channel"))),
+    "mxfp4": _of_one_layout(GPT_OSS_MXFP4),
     "compressed-tensors": _compressed_tensors,
     "modelopt": _modelopt,
     "modelopt_fp4": _modelopt,

@@ -6,12 +6,15 @@ Triton's kernels are not among them: Triton compiles and keeps its own.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Literal
 
+from msgspec import Struct, json
+
+from runtime.documents import parsed_document
 from runtime.errors import KernelError
 from runtime.kernels.cuda import flash_prefill, grouped_decode
 from runtime.kernels.cuda.nvrtc import SOURCES, CubinCompiler, load_nvrtc
@@ -19,9 +22,24 @@ from runtime.kernels.variants import CudaVariant
 from runtime.native.schemas import POLICY_ABI
 
 MANIFEST = "manifest.json"
-KIND = "kernel-binary"
-VERSION = 1
 REBUILD = "build it again with `v100 kernels build`"
+
+_CUBIN = ".cubin"
+
+
+class _Kernel(Struct, frozen=True, forbid_unknown_fields=True):
+    file: str
+    sha256: str
+
+
+class _Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    kind: Literal["kernel-binary"]
+    version: Literal[1]
+    policy_abi: int
+    architecture: tuple[int, int]
+    compiler: str
+    sources: str
+    kernels: dict[str, _Kernel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,41 +80,56 @@ def source_digest(sources: Path = SOURCES) -> str:
 
 
 def build(folder: Path, capability: tuple[int, int], variants: Iterable[CudaVariant]) -> None:
-    """Compile kernels into a folder, which is made.
-
-    The manifest is written last: what was interrupted is no binary.
+    """Compile kernels into a folder: all of it is there in the end, or nothing has changed.
 
     Args:
-        folder: of the binary; cubins and a manifest that are there are replaced.
+        folder: of the binary; made, or replaced where it is empty or holds a binary.
         capability: the compute capability to compile for.
         variants: the kernels; each is asked for when those before it are compiled.
 
     Raises:
-        KernelError: there is no NVRTC, or it cannot compile them.
+        KernelError: there is no NVRTC, it cannot compile them, or the folder holds something else.
         OSError: the folder cannot be written.
     """
-    compile_variant = CubinCompiler()
+    folder = folder.resolve()
+    _check_replaceable(folder)
     compiler = f"NVRTC {load_nvrtc().version}"
-    folder.mkdir(parents=True, exist_ok=True)
-    manifest = folder / MANIFEST
-    manifest.unlink(missing_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
+        built, before = Path(temporary, "built"), Path(temporary, "before")
+        built.mkdir()
+        _write(built, capability, compiler, variants)
+        _check_replaceable(folder)
+        if folder.exists():
+            folder.rename(before)
+        built.rename(folder)
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise KernelError where a folder holds anything that is not of a binary."""
+    for file in sorted(folder.iterdir()) if folder.exists() else ():
+        if file.name != MANIFEST and file.suffix != _CUBIN:
+            raise KernelError(f"{folder}: holds {file.name}, which is no part of a binary; name a folder that is new")
+
+
+def _write(folder: Path, capability: tuple[int, int], compiler: str, variants: Iterable[CudaVariant]) -> None:
+    compile_variant = CubinCompiler()
     kernels = {}
     for variant in variants:
         cubin = compile_variant(variant, capability)
         digest = hashlib.sha256(cubin).hexdigest()
-        file = f"{digest[:16]}.cubin"
-        (folder / file).write_bytes(cubin)
-        kernels[variant.name] = {"file": file, "sha256": digest}
-    document = {
-        "kind": KIND,
-        "version": VERSION,
-        "policy_abi": POLICY_ABI,
-        "architecture": list(capability),
-        "compiler": compiler,
-        "sources": source_digest(),
-        "kernels": kernels,
-    }
-    manifest.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        kernels[variant.name] = _Kernel(f"{digest[:16]}{_CUBIN}", digest)
+        (folder / kernels[variant.name].file).write_bytes(cubin)
+    manifest = _Manifest(
+        kind="kernel-binary",
+        version=1,
+        policy_abi=POLICY_ABI,
+        architecture=capability,
+        compiler=compiler,
+        sources=source_digest(),
+        kernels=kernels,
+    )
+    (folder / MANIFEST).write_bytes(json.format(json.encode(manifest), indent=2) + b"\n")
 
 
 def open_binary(folder: Path, capability: tuple[int, int]) -> Binary:
@@ -105,51 +138,44 @@ def open_binary(folder: Path, capability: tuple[int, int]) -> Binary:
     Raises:
         KernelError: it is missing, damaged, incomplete, of another ABI, architecture or state of the sources.
     """
-    manifest = folder / MANIFEST
+    path = folder / MANIFEST
     try:
-        text = manifest.read_bytes()
-        stored = json.loads(text)
+        content = path.read_bytes()
     except OSError as error:
-        raise KernelError(f"{manifest}: {error.strerror}; {REBUILD}") from None
-    except ValueError as error:
-        raise KernelError(f"{manifest}: not valid JSON: {error}; {REBUILD}") from None
-    try:
-        _check(stored, capability, manifest)
-        cubins = {variant.name: _cubin(folder, stored["kernels"], variant) for variant in cuda_variants()}
-        identity = {
-            "kind": "prebuilt",
-            "policy_abi": stored["policy_abi"],
-            "compiler": stored["compiler"],
-            "sources": stored["sources"],
-            "manifest": hashlib.sha256(text).hexdigest(),
-        }
-    except (AttributeError, KeyError, TypeError) as error:
-        raise KernelError(f"{manifest}: no manifest of kernels, at {error}; {REBUILD}") from None
+        raise KernelError(f"{path}: {error.strerror}; {REBUILD}") from None
+    manifest = parsed_document(content, path, _Manifest, "manifest of kernels in version 1", REBUILD, KernelError)
+    _check(manifest, capability, path)
+    cubins = {variant.name: _cubin(folder, manifest.kernels, variant) for variant in cuda_variants()}
+    identity = {
+        "kind": "prebuilt",
+        "policy_abi": manifest.policy_abi,
+        "compiler": manifest.compiler,
+        "sources": manifest.sources,
+        "manifest": hashlib.sha256(content).hexdigest(),
+    }
     return Binary(folder, identity, capability, cubins)
 
 
-def _check(stored: Mapping[str, Any], capability: tuple[int, int], manifest: Path) -> None:
-    if (stored["kind"], stored["version"]) != (KIND, VERSION):
-        raise KernelError(f"{manifest}: no manifest of kernels in version {VERSION}; {REBUILD}")
-    if stored["policy_abi"] != POLICY_ABI:
-        raise KernelError(f"{manifest}: built for ABI {stored['policy_abi']}, and this is ABI {POLICY_ABI}; {REBUILD}")
-    if tuple(stored["architecture"]) != capability:
-        built = _dotted(stored["architecture"])
-        raise KernelError(f"{manifest}: built for compute capability {built}, not {_dotted(capability)}; {REBUILD}")
-    if stored["sources"] != source_digest():
-        raise KernelError(f"{manifest}: built from other sources than those installed; {REBUILD}")
+def _check(manifest: _Manifest, capability: tuple[int, int], path: Path) -> None:
+    if manifest.policy_abi != POLICY_ABI:
+        raise KernelError(f"{path}: built for ABI {manifest.policy_abi}, and this is ABI {POLICY_ABI}; {REBUILD}")
+    if manifest.architecture != capability:
+        built = _dotted(manifest.architecture)
+        raise KernelError(f"{path}: built for compute capability {built}, not {_dotted(capability)}; {REBUILD}")
+    if manifest.sources != source_digest():
+        raise KernelError(f"{path}: built from other sources than those installed; {REBUILD}")
 
 
-def _cubin(folder: Path, kernels: Mapping[str, Any], variant: CudaVariant) -> bytes:
+def _cubin(folder: Path, kernels: Mapping[str, _Kernel], variant: CudaVariant) -> bytes:
     entry = kernels.get(variant.name)
     if entry is None:
         raise KernelError(f"{folder / MANIFEST}: has no {variant.name}; {REBUILD}")
-    path = folder / Path(entry["file"]).name
+    path = folder / Path(entry.file).name
     try:
         cubin = path.read_bytes()
     except OSError as error:
         raise KernelError(f"{path}: {error.strerror}; {REBUILD}") from None
-    if hashlib.sha256(cubin).hexdigest() != entry["sha256"]:
+    if hashlib.sha256(cubin).hexdigest() != entry.sha256:
         raise KernelError(f"{path}: is not what was built (its SHA-256 differs); {REBUILD}")
     return cubin
 

@@ -41,9 +41,9 @@ def initialise(policy: KernelsConfig, platform: Platform) -> NativeKernels:
     """
     spec = platform.spec
     if spec.capability != probes.CAPABILITY:
-        return _refused(f"runs on compute capability 7.0, not on the platform {spec.name}")
+        return _unused(policy, f"runs on compute capability 7.0, not on the platform {spec.name}")
     if policy.native == "off":
-        return _refused("kernels.native is off")
+        return _unused(policy, "kernels.native is off")
     try:
         source, identity = _code(policy, platform.device)
     except KernelError as error:
@@ -51,6 +51,16 @@ def initialise(policy: KernelsConfig, platform: Platform) -> NativeKernels:
         return _refused(str(error))
     DRIVER.cubins = source
     return NativeKernels(None, identity)
+
+
+def _unused(policy: KernelsConfig, reason: str) -> NativeKernels:
+    """No operator runs. A binary that was named is looked at nevertheless: better here than on the card it is for."""
+    if policy.binary:
+        try:
+            open_binary(Path(policy.binary), probes.CAPABILITY)
+        except KernelError as error:
+            warnings.warn(f"kernels.binary cannot be run on any card: {error}", stacklevel=3)
+    return _refused(reason)
 
 
 def _code(policy: KernelsConfig, device: str) -> tuple[CubinSource, Mapping[str, object]]:

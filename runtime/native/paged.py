@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from runtime.formats.kv.codecs import get_codec
 from runtime.kernels.paged import KVPages, PagedRows, RowMetadata, Scratch
 from runtime.native.calling import fallback_of, kernel_of, require, torch_operator
 from runtime.native.trace import is_traced
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +124,14 @@ def without_data(
 class _OwnScratch:
     """Memory of one call: whoever calls through torch brings none."""
 
-    def once(self, key: Hashable, build: Callable[[], Tensor]) -> Tensor:
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
         return build()
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         return torch.empty(shape, dtype=torch.float32, device=device)
+
+    def counters(self, count: int, device: torch.device) -> Tensor:
+        return torch.zeros(count, dtype=torch.int32, device=device)
 
 
 def _run(

@@ -8,8 +8,9 @@ import torch
 
 from runtime.errors import KernelError
 from runtime.kernels.cuda.driver import load_driver
-from runtime.kernels.cuda.nvrtc import INSTALL, load_nvrtc
+from runtime.kernels.cuda.nvrtc import load_nvrtc
 from runtime.native.binary import cuda_variants
+from runtime.platforms.packages import NVRTC_INSTALL
 
 CAPABILITY = (7, 0)
 """The compute capability that the kernels are written for: the only one whose tensor cores run `mma.m8n8k4` fast."""
@@ -39,7 +40,9 @@ def compiler_refusal(capability: tuple[int, int]) -> str | None:
         return str(error)
     if capability in nvrtc.capabilities:
         return None
-    return f"NVRTC {nvrtc.version} no longer compiles for compute capability {_dotted(capability)}; run `{INSTALL}`"
+    return (
+        f"NVRTC {nvrtc.version} no longer compiles for compute capability {_dotted(capability)}; run `{NVRTC_INSTALL}`"
+    )
 
 
 def shared_memory_refusal(optin_bytes: int) -> str | None:

@@ -23,26 +23,31 @@ _FlatWeight = tuple[list[Tensor], list[str], str, list[int], int]
 _FLAT_ARGUMENTS = 5
 
 
-def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
-    """As `runtime.kernels.triton.gemv.product`."""
-    run, operand = (torch_operator, _flat(weight)) if is_traced() else (kernel_of, (weight,))
-    result: Tensor = run("gemv")(x, *operand, bias)
-    return result
+class Product:
+    """A prepared `runtime.kernels.triton.gemv.Gemv`: launched directly, and through torch only while a trace is on."""
 
+    def __init__(self, weight: Weight, bias: Tensor | None = None, activation: Activation | None = None) -> None:
+        from runtime.kernels.triton.gemv import Gemv  # other platforms need no Triton
 
-def add_product(target: Tensor, x: Tensor, weight: Weight) -> None:
-    """As `runtime.kernels.triton.gemv.add_product`."""
-    if is_traced():
-        torch_operator("gemv_add")(target, x, *_flat(weight))
-    else:
-        kernel_of("gemv_add")(target, x, weight)
+        self._weight, self._bias, self._activation = weight, bias, activation
+        self._gemv = Gemv(weight, bias, activation)
 
+    def __call__(self, x: Tensor, room: Tensor | None = None) -> Tensor:
+        if not is_traced():
+            return self._gemv(x, room)
+        weight = _flat(self._weight)
+        result: Tensor
+        if self._activation is None:
+            result = torch_operator("gemv")(x, *weight, self._bias)
+        else:
+            result = torch_operator("gemv_gated")(x, *weight, self._bias, self._activation)
+        return result
 
-def gated_product(x: Tensor, weight: Weight, bias: Tensor | None, form: Activation) -> Tensor:
-    """As `runtime.kernels.triton.gemv.gated_product`."""
-    run, operand = (torch_operator, _flat(weight)) if is_traced() else (kernel_of, (weight,))
-    result: Tensor = run("gemv_gated")(x, *operand, bias, form)
-    return result
+    def add_to(self, target: Tensor, x: Tensor) -> None:
+        if is_traced():
+            torch_operator("gemv_add")(target, x, *_flat(self._weight))
+        else:
+            self._gemv.add_to(target, x)
 
 
 def dequantize(weight: PackedMatrix, first_row: int, out: Tensor) -> None:

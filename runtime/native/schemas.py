@@ -12,7 +12,7 @@ from typing import Literal
 NAMESPACE = "voltgate"
 """Of `torch.ops`, where all of them are registered."""
 
-POLICY_ABI = 1
+POLICY_ABI = 2
 """Version of what launchers and compiled kernels agree on: parameters, their order and meaning, and prepared layouts.
 
 Whoever changes any of it raises this number, and binaries that were built before are refused.
@@ -53,6 +53,12 @@ class OperatorSpec:
         return f"{self.name}({self.parameters}) -> {self.returns}"
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """In the order of a call."""
+        declared = (parameter for parameter in self.parameters.split(", ") if parameter != "*")
+        return tuple(parameter.partition("=")[0].split(" ")[-1] for parameter in declared)
+
+    @property
     def mutates(self) -> tuple[str, ...]:
         """The parameters that it writes."""
         return tuple(_MUTATED.findall(self.parameters))
@@ -84,7 +90,7 @@ OPERATORS: tuple[OperatorSpec, ...] = (
         compiler="nvrtc",
         kernel="runtime.kernels.cuda.grouped_decode:grouped_decode",
         fallback="runtime.kernels.reference.paged_attention:paged_decode",
-        variants=("grouped_decode", "split_reduce"),
+        variants=("grouped_decode",),
     ),
     OperatorSpec(
         name="paged_attention",
@@ -93,7 +99,7 @@ OPERATORS: tuple[OperatorSpec, ...] = (
         compiler="triton",
         kernel="runtime.kernels.triton.paged_attention:paged_attention",
         fallback="runtime.kernels.reference.paged_attention:paged_prefill",
-        variants=("paged_attention", "paged_attention_join"),
+        variants=("paged_attention",),
     ),
     OperatorSpec(
         name="gemv",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar, Token
+from contextvars import Token
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,22 +17,27 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from runtime.kernels.observing import OBSERVER, Observer
+from runtime.native.schemas import NAMESPACE, find_operator
+
 KIND = "observed-dispatch"
 VERSION = 1
 
-_traced: ContextVar[bool] = ContextVar("native dispatch is traced", default=False)
+_Options = tuple[tuple[str, str], ...]
+_Call = tuple[str, tuple[tuple[int, ...], ...], tuple[str, ...], _Options]
+"""A name, the shapes and the dtypes of tensors, and what else is told by name."""
 
 
 def is_traced() -> bool:
     """Whether a trace of this thread is on: native operators are then called through torch, where it sees them."""
-    return _traced.get()
+    return OBSERVER.get() is not None
 
 
 class NativeDispatchTrace(TorchDispatchMode):
-    """Records every operator that this thread calls within a `with` block, torch's own ones included.
+    """Records what this thread runs within a `with` block: operators, torch's own included, and kernels.
 
-    Equal calls are counted and not repeated. What an operator does inside is not recorded. Where no trace is on,
-    nothing of this runs but `is_traced`.
+    Equal calls are counted and not repeated. Of what an operator does inside, only its launches are recorded.
+    Where no trace is on, nothing of this runs but a look at `OBSERVER`.
     """
 
     def __init__(
@@ -57,11 +62,12 @@ class NativeDispatchTrace(TorchDispatchMode):
         self._machine = {"device": _name(device), "platform": platform, "interpreted": interpreted}
         self._configuration = configuration
         self._binary = dict(binary)
-        self._calls: Counter[tuple[str, tuple[tuple[int, ...], ...], tuple[str, ...]]] = Counter()
-        self._token: Token[bool] | None = None
+        self._operators: Counter[_Call] = Counter()
+        self._kernels: Counter[_Call] = Counter()
+        self._token: Token[Observer | None] | None = None
 
     def __enter__(self) -> NativeDispatchTrace:
-        self._token = _traced.set(True)
+        self._token = OBSERVER.set(self._launched)
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
@@ -70,7 +76,7 @@ class NativeDispatchTrace(TorchDispatchMode):
     ) -> None:
         super().__exit__(kind, error, traceback)  # type: ignore[no-untyped-call]
         if self._token is not None:
-            _traced.reset(self._token)
+            OBSERVER.reset(self._token)
             self._token = None
 
     def __torch_dispatch__(
@@ -80,11 +86,14 @@ class NativeDispatchTrace(TorchDispatchMode):
         args: tuple[object, ...] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        tensors = [*_tensors(args), *_tensors((kwargs or {}).values())]
-        shapes = tuple(tuple(tensor.shape) for tensor in tensors)
-        dtypes = tuple(str(tensor.dtype).removeprefix("torch.") for tensor in tensors)
-        self._calls[_operator(func), shapes, dtypes] += 1
-        return func(*args, **(kwargs or {}))
+        options = kwargs or {}
+        name = _operator(func)
+        self._operators[_call(name, (*args, *options.values()), _options(name, args, options))] += 1
+        return func(*args, **options)
+
+    def _launched(self, variant: str, arguments: Sequence[object]) -> None:
+        """An `Observer`."""
+        self._kernels[_call(variant, arguments)] += 1
 
     def document(self) -> dict[str, object]:
         """What was observed so far, as JSON can hold it; operators in the order of their first call."""
@@ -94,20 +103,50 @@ class NativeDispatchTrace(TorchDispatchMode):
             "machine": self._machine,
             "configuration": self._configuration,
             "binary": self._binary,
-            "operators": [
-                {"name": name, "shapes": [*map(list, shapes)], "dtypes": list(dtypes), "count": count}
-                for (name, shapes, dtypes), count in self._calls.items()
-            ],
+            "operators": _rows(self._operators),
+            "kernels": _rows(self._kernels),
         }
 
     def write(self, path: Path) -> None:
-        """Write the document: one operator a line. Raises OSError."""
+        """Write the document: one operator or kernel a line. Raises OSError."""
         document = self.document()
-        operators = document.pop("operators")
-        assert isinstance(operators, list)
+        tables = {name: document.pop(name) for name in ("operators", "kernels")}
         head = json.dumps(document, indent=2).removesuffix("\n}")
-        rows = ",\n".join(f"    {json.dumps(row)}" for row in operators)
-        path.write_text(f'{head},\n  "operators": [\n{rows}\n  ]\n}}\n', encoding="utf-8")
+        lists = ",\n".join(f'  "{name}": {_list(rows)}' for name, rows in tables.items())
+        path.write_text(f"{head},\n{lists}\n}}\n", encoding="utf-8")
+
+
+def _call(name: str, arguments: Sequence[object], options: _Options = ()) -> _Call:
+    tensors = list(_tensors(arguments))
+    shapes = tuple(tuple(tensor.shape) for tensor in tensors)
+    return name, shapes, tuple(str(tensor.dtype).removeprefix("torch.") for tensor in tensors), options
+
+
+def _options(operator: str, args: Sequence[object], kwargs: Mapping[str, object]) -> _Options:
+    """What a native operator is told by name: the format of a weight, the codec of a cache, an activation."""
+    namespace, _, name = operator.partition("::")
+    if namespace != NAMESPACE:
+        return ()
+    named = {**dict(zip(find_operator(name).parameter_names, args, strict=False)), **kwargs}
+    return tuple((key, value) for key, value in named.items() if isinstance(value, str))
+
+
+def _rows(calls: Mapping[_Call, int]) -> list[dict[str, object]]:
+    return [
+        {
+            "name": name,
+            "shapes": [*map(list, shapes)],
+            "dtypes": list(dtypes),
+            **({"options": dict(options)} if options else {}),
+            "count": count,
+        }
+        for (name, shapes, dtypes, options), count in calls.items()
+    ]
+
+
+def _list(rows: object) -> str:
+    assert isinstance(rows, list)
+    return "[" + ",".join(f"\n    {json.dumps(row)}" for row in rows) + ("\n  ]" if rows else "]")
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:

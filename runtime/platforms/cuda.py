@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from runtime.errors import ConfigError
 from runtime.platforms.declarations import PLATFORM_SPECS
+from runtime.platforms.packages import V100_INSTALL
 from runtime.platforms.protocol import DeclaredPlatform
-
-V100_INSTALL = "pip install 'voltgate[v100]'"
-"""The command that installs the last torch whose binaries hold sm_70 code, with what fits it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from runtime.platforms.cuda import V100_INSTALL
 from runtime.platforms.machine import Card, Machine
+from runtime.platforms.packages import NVRTC_INSTALL, RUNTIME_INSTALL, TRITON, V100_INSTALL
 
 Status = Literal["ok", "warn", "fail", "absent"]
 
@@ -18,11 +18,8 @@ LAST_BRANCH = 580
 # CUDA's compatibility guide: programs of any CUDA 12 release run from R525 on.
 FIRST_BRANCH = 525
 
-_CPU_INSTALL = "pip install 'voltgate[runtime]'"
 _TORCH_INSTALL = "pip install torch==2.10.0"
 _DRIVER_INSTALL = "sudo apt-get install nvidia-driver-580-server"
-_TRITON_INSTALL = "pip install triton==3.6.0"
-_NVRTC_INSTALL = "pip install nvidia-cuda-nvrtc-cu12==12.8.93 nvidia-cuda-runtime-cu12==12.8.90"
 _NUMPY_INSTALL = "pip install 'numpy<2.4'"
 
 
@@ -115,7 +112,7 @@ def _device(name: str, card: Card) -> Check:
 
 def _torch(machine: Machine) -> Check:
     torch = machine.torch
-    install = V100_INSTALL if _has_volta(machine) else _CPU_INSTALL
+    install = V100_INSTALL if _has_volta(machine) else RUNTIME_INSTALL
     if not torch.version and not torch.failure:
         return Check("torch", "fail", "not installed", install)
     build = f"CUDA {torch.cuda}" if torch.cuda else "a CPU build"
@@ -144,10 +141,10 @@ def _device_code(machine: Machine) -> Check:
 def _triton(machine: Machine) -> Check:
     if not machine.triton:
         if machine.cards or machine.volta_on_bus:
-            return Check("Triton", "warn", "not installed: its kernels are replaced by slower ones", _TRITON_INSTALL)
+            return Check("Triton", "warn", "not installed: its kernels are replaced by slower ones", TRITON.install)
         return Check("Triton", "absent", "not installed")
     if _has_volta(machine) and _release(machine.triton) != (3, 6):
-        return Check("Triton", "warn", f"{machine.triton}; 3.6.0 is what sm_70 is tested with", _TRITON_INSTALL)
+        return Check("Triton", "warn", f"{machine.triton}; 3.6.0 is what sm_70 is tested with", TRITON.install)
     return Check("Triton", "ok", machine.triton)
 
 
@@ -155,11 +152,11 @@ def _nvrtc(machine: Machine) -> Check:
     library = machine.nvrtc
     if library is None:
         if _has_volta(machine):
-            return Check("NVRTC", "warn", "not found: native kernels cannot be compiled", _NVRTC_INSTALL)
+            return Check("NVRTC", "warn", "not found: native kernels cannot be compiled", NVRTC_INSTALL)
         return Check("NVRTC", "absent", "not found")
     detail = f"CUDA {library.major}: {library.location}" if library.major else library.location
     if _has_volta(machine) and library.major > 12:
-        return Check("NVRTC", "warn", f"{detail}; CUDA 13 no longer compiles for sm_70", _NVRTC_INSTALL)
+        return Check("NVRTC", "warn", f"{detail}; CUDA 13 no longer compiles for sm_70", NVRTC_INSTALL)
     return Check("NVRTC", "ok", detail)
 
 

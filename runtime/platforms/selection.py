@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from runtime.errors import ConfigError
 from runtime.platforms.cpu import CpuPlatform
-from runtime.platforms.cuda import V100_INSTALL, CudaMachine, CudaPlatform, visible
+from runtime.platforms.cuda import CudaMachine, CudaPlatform, visible
+from runtime.platforms.packages import V100_INSTALL
 from runtime.platforms.protocol import Platform, declared
 
 

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <ucontext.h>
@@ -51,10 +53,23 @@ struct ByteHistory {
     Access write, read;
 };
 
-/// Registered memory, and for each byte the block that read it last.
+/// When a thread did something that other blocks may have to hear of; block 0 is none.
+struct Moment {
+    std::uint32_t block = 0;
+    int thread = NOBODY;
+    int phase = 0;
+
+    /// Whether this thread, or the others since the next barrier, may build upon it.
+    bool precedes(const Moment& later) const {
+        return block == later.block && (thread == later.thread || phase < later.phase);
+    }
+};
+
+/// Registered memory, and for each byte the block that read it last and when it was written.
 struct Memory {
     const char* start;
     std::vector<std::uint32_t> reader;
+    std::vector<Moment> written;
 };
 
 struct Block {
@@ -70,6 +85,9 @@ struct Block {
     std::vector<ByteHistory> dynamic_history, static_history;
     int phase;
     std::vector<int> warp_phases;
+    std::map<const unsigned*, std::vector<Moment>> arrivals; // at each counter
+    std::vector<Moment> heard;                               // arrivals of others before this block's own
+    Moment arrival;                                          // the latest of this block
     int current = -1;
     jmp_buf scheduler;
     std::string error;
@@ -220,6 +238,8 @@ void run_block() {
     std::memset(block.shared_start, 0xff, block.shared_bytes);
     block.phase = 0;
     block.warp_phases.assign(block.threads / WARP, 0);
+    block.heard.clear();
+    block.arrival = {};
     do {
         for (unsigned first = 0; first < block.threads; first += WARP)
             if (!run_warp(first)) return;
@@ -286,6 +306,23 @@ Memory* memory_of(const char* address, std::size_t size) {
     return nullptr;
 }
 
+Moment this_moment() { return {block.number, block.current, block.phase}; }
+
+/// Whether the current thread may touch what was written then.
+bool has_heard_of(const Moment& written) {
+    if (written.block == 0 || written.block == block.number) return true;
+    return block.arrival.precedes(this_moment()) &&
+           std::any_of(block.heard.begin(), block.heard.end(),
+                       [&](const Moment& arrival) { return written.precedes(arrival); });
+}
+
+void check_blocks(const Memory& memory, const char* address, std::size_t size, bool write) {
+    for (std::size_t byte = address - memory.start; byte < address - memory.start + size; ++byte)
+        if (!has_heard_of(memory.written[byte]))
+            fail("race of blocks: " + describe(block.current) + (write ? " writes" : " reads") +
+                 " what another block wrote, without having heard of it");
+}
+
 /// Count the bytes that this block reads for the first time: what it reads again is in a cache.
 void count_read(Memory& memory, const char* address, std::size_t size) {
     for (std::size_t byte = address - memory.start; byte < address - memory.start + size; ++byte) {
@@ -314,10 +351,13 @@ void access(const void* pointer, std::size_t size, bool write) {
     if (!memory)
         fail("out of bounds: " + describe(block.current) + (write ? " writes " : " reads ") + std::to_string(size) +
              " bytes outside every registered range");
-    if (write)
+    check_blocks(*memory, address, size, write);
+    if (write) {
         block.bytes_written += static_cast<std::int64_t>(size);
-    else
+        std::fill_n(memory->written.begin() + (address - memory->start), size, this_moment());
+    } else {
         count_read(*memory, address, size);
+    }
 }
 
 } // namespace
@@ -328,6 +368,20 @@ uint3 block_size() { return {block.threads, 1, 1}; }
 uint3 grid_size() { return block.grid; }
 void* shared_memory() { return block.shared_start; }
 void block_barrier() { wait(Meeting::block_barrier, ALL_LANES, nullptr); }
+
+unsigned count_arrival(unsigned* counter, unsigned last) {
+    Memory* memory = memory_of(reinterpret_cast<const char*>(counter), sizeof(unsigned));
+    if (!memory) fail("out of bounds: " + describe(block.current) + " counts outside every registered range");
+    count_read(*memory, reinterpret_cast<const char*>(counter), sizeof(unsigned));
+    block.bytes_written += sizeof(unsigned);
+    std::vector<Moment>& arrived = block.arrivals[counter];
+    block.heard.insert(block.heard.end(), arrived.begin(), arrived.end());
+    block.arrival = this_moment();
+    arrived.push_back(block.arrival);
+    unsigned before = *counter;
+    *counter = before >= last ? 0 : before + 1;
+    return before;
+}
 
 void meet(Meeting meeting, unsigned mask, Exchange& exchange) {
     if (mask != ALL_LANES) fail("a mask that is not the full warp, by " + describe(block.current));
@@ -355,17 +409,18 @@ std::uint16_t to_half(double value) {
 }
 
 Report launch(const char* name, Body body, void** arguments, const unsigned* grid, unsigned threads,
-              unsigned shared_bytes, const Range* ranges, int range_count) {
+              unsigned shared_bytes, const Range* ranges, int range_count, bool backwards) {
     static std::string error;
     block.kernel = name;
     block.body = body;
     block.arguments = arguments;
     block.grid = {grid[0], grid[1], grid[2]};
     block.threads = threads;
-    block.number = 0;
+    block.arrivals.clear();
     block.memories.clear();
     for (const Range* range = ranges; range < ranges + range_count; ++range)
-        block.memories.push_back({static_cast<const char*>(range->start), std::vector<std::uint32_t>(range->bytes)});
+        block.memories.push_back({static_cast<const char*>(range->start), std::vector<std::uint32_t>(range->bytes),
+                                  std::vector<Moment>(range->bytes)});
     block.error = threads % WARP ? std::string(name) + ": a block is made of whole warps" : "";
     block.bytes_read = block.bytes_written = 0;
     block.shared_bytes = shared_bytes;
@@ -373,13 +428,13 @@ Report launch(const char* name, Body body, void** arguments, const unsigned* gri
         static_cast<char*>(std::aligned_alloc(16, (shared_bytes + 31) / 16 * 16)), std::free);
     block.shared_start = shared.get();
     if (fibers.size() < threads) fibers = std::vector<Fiber>(threads);
-    for (unsigned z = 0; z < grid[2] && block.error.empty(); ++z)
-        for (unsigned y = 0; y < grid[1] && block.error.empty(); ++y)
-            for (unsigned x = 0; x < grid[0] && block.error.empty(); ++x) {
-                block.index = {x, y, z};
-                ++block.number;
-                run_block();
-            }
+    const unsigned blocks = grid[0] * grid[1] * grid[2];
+    for (unsigned turn = 0; turn < blocks && block.error.empty(); ++turn) {
+        unsigned place = backwards ? blocks - 1 - turn : turn;
+        block.number = place + 1;
+        block.index = {place % grid[0], place / grid[0] % grid[1], place / grid[0] / grid[1]};
+        run_block();
+    }
     error = block.error;
     return {error.empty() ? nullptr : error.c_str(), block.bytes_read, block.bytes_written};
 }

@@ -4,8 +4,10 @@
 // thread that does not come is an error. The kernel is compiled with -fsanitize=thread, whose hooks on each memory
 // access are implemented in cuda_emulation.cpp. Errors are: an access outside the registered memory, a misaligned one,
 // a read of shared memory that nobody wrote, and two accesses of one shared byte by different threads, one of them a
-// write, with no barrier between them. Races in global memory are not looked for, warps are whole, blocks have one
-// dimension. Nothing here is fast: shapes must be small.
+// write, with no barrier between them. Blocks run one after another, and one may touch what another has written in the
+// launch only if it has heard of that: the other's threads came to a barrier, one of them counted its arrival, and so
+// did one of this block's later, with a barrier before the others touch it. Warps are whole, blocks have one dimension.
+// Nothing here is fast: shapes must be small.
 #pragma once
 
 #include <cmath>
@@ -72,6 +74,7 @@ uint3 block_size();
 uint3 grid_size();
 void* shared_memory();
 void block_barrier();
+unsigned count_arrival(unsigned* counter, unsigned last);
 /// Wait for the whole warp. Threads outside `mask` must not exist: partial warps are not emulated.
 void meet(Meeting meeting, unsigned mask, Exchange& exchange);
 
@@ -93,8 +96,9 @@ __attribute__((no_sanitize("thread"))) void call(void (*kernel)(Arguments...), v
     call(kernel, arguments, std::index_sequence_for<Arguments...>());
 }
 
+/// The blocks run in the order of their numbers, or backwards.
 Report launch(const char* name, Body body, void** arguments, const unsigned* grid, unsigned threads,
-              unsigned shared_bytes, const Range* ranges, int range_count);
+              unsigned shared_bytes, const Range* ranges, int range_count, bool backwards);
 
 inline std::uint32_t pack(std::uint16_t low, std::uint16_t high) { return low | std::uint32_t{high} << 16; }
 
@@ -207,6 +211,8 @@ inline unsigned mul_half2(unsigned a, unsigned b) {
 inline unsigned sub_half2(unsigned a, unsigned b) {
     return emulation::each_half(a, b, [](double x, double y) { return x - y; });
 }
+
+inline unsigned count_arrival(unsigned* counter, unsigned last) { return emulation::count_arrival(counter, last); }
 
 inline float fast_exp2(float x) { return exp2f(x); }
 inline float __fdividef(float x, float y) { return x / y; }

@@ -23,8 +23,8 @@ GLUE = """
 #include "{source}"
 static void call(void** arguments) {{ emulation::call({entry}, arguments); }}
 extern "C" emulation::Report emulate(void** arguments, const unsigned* grid, unsigned threads, unsigned shared_bytes,
-                                     const emulation::Range* ranges, int count) {{
-    return emulation::launch("{name}", call, arguments, grid, threads, shared_bytes, ranges, count);
+                                     const emulation::Range* ranges, int count, int backwards) {{
+    return emulation::launch("{name}", call, arguments, grid, threads, shared_bytes, ranges, count, backwards);
 }}
 """
 
@@ -55,11 +55,13 @@ class Emulator:
     Attributes:
         launched: names of the variants that ran, in order.
         bytes_read, bytes_written: of global memory, by all launches together.
+        backwards: whether blocks run in the opposite order, as a device is free to have it.
     """
 
     def __init__(self, sources: Path, build: Path) -> None:
         self.launched: list[str] = []
         self.bytes_read = self.bytes_written = 0
+        self.backwards = False
         self._sources = sources
         self._build = build
 
@@ -76,6 +78,7 @@ class Emulator:
             variant.shared_bytes,
             ranges,
             len(tensors),
+            self.backwards,
         )
         if report.error is not None:
             raise EmulationError(report.error.decode())

@@ -80,6 +80,20 @@ def test_tensor_cores_decode_with_any_group_window_and_softcap(
     check(grouped_decode, card, "fp16", 64, group, ([1, 1], [1100, 70]), window=window, softcap=softcap)
 
 
+def test_split_contexts_have_one_answer_whichever_block_is_last(card: torch.device) -> None:
+    """Many times in one workspace, to the bit."""
+    from runtime.kernels.cuda.grouped_decode import grouped_decode
+    from runtime.kernels.triton.paged_attention import paged_attention
+
+    for kernel in (grouped_decode, paged_attention):
+        case, scratch = paged_case("fp16", 128, 4, [1, 1], [9000, 700], device=card), Workspace()
+        outputs = [torch.zeros_like(case.query) for _ in range(200)]
+        for out in outputs:
+            kernel(case.query, case.pages, case.rows, scale=0.1, window=None, softcap=None, scratch=scratch, out=out)
+        assert all(torch.equal(out, outputs[0]) for out in outputs)
+        assert not scratch.counters(4, card).any()
+
+
 @every_layout
 @pytest.mark.parametrize("step", PREFILL, ids=str)
 def test_tensor_cores_prefill(codec: str, head_dim: int, step: tuple[list[int], list[int]], card: torch.device) -> None:

@@ -33,9 +33,9 @@ def assert_replay_is_the_launch(launch: Launch, change: Callable[[], object]) ->
 @pytest.mark.parametrize("name", ["awq_int4", "gptq_int4", "fp8_channel", "gguf_q4_k"])
 def test_products(name: str, rows: int, card: torch.device) -> None:
     case = WeightCase(name, 64, 512, 128 if name.endswith("int4") else 0, symmetric=not name.startswith("awq"))
-    linear, weight = Linear(current().name, torch.float16, KernelsConfig()), case.weight().to(card)
+    product = Linear(current().name, torch.float16, KernelsConfig()).bind(case.weight().to(card))
     x = torch.randn(rows, case.k, device=card).half()
-    assert_replay_is_the_launch(lambda: linear.product(x, weight), lambda: x.mul_(-3))
+    assert_replay_is_the_launch(lambda: product(x), lambda: x.mul_(-3))
 
 
 @pytest.mark.parametrize("name", ["gguf_q4_1", "gguf_q8_0", "gguf_q6_k"])

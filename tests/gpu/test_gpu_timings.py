@@ -52,18 +52,19 @@ def matrix(name: str, card: torch.device) -> PackedMatrix:
 @pytest.mark.parametrize("rows", [1, 8])
 @pytest.mark.parametrize("name", FORMATS)
 def test_products_of_few_rows(name: str, rows: int, card: torch.device, measure: Measure) -> None:
-    from runtime.kernels.triton.gemv import product
+    from runtime.kernels.triton.gemv import Gemv
 
     weight, x = matrix(name, card), torch.randn(rows, K, device=card).half()
-    measure(f"product, {name}, {rows} rows", lambda: product(x, weight), "GB/s", weight.nbytes / 1e9)
+    product = Gemv(weight)
+    measure(f"product, {name}, {rows} rows", lambda: product(x), "GB/s", weight.nbytes / 1e9)
 
 
 def test_products_of_many_rows(card: torch.device, measure: Measure) -> None:
     linear, x = Linear(current().name, torch.float16, KernelsConfig()), torch.randn(512, K, device=card).half()
-    dense, packed = torch.randn(N, K, device=card).half(), matrix("awq_int4", card)
+    dense, packed = map(linear.bind, (torch.randn(N, K, device=card).half(), matrix("awq_int4", card)))
     amount = 2 * len(x) * N * K / 1e12
-    measure("product, float16, 512 rows", lambda: linear.product(x, dense), "TFLOP/s", amount)
-    measure("product, awq_int4, 512 rows", lambda: linear.product(x, packed), "TFLOP/s", amount)
+    measure("product, float16, 512 rows", lambda: dense(x), "TFLOP/s", amount)
+    measure("product, awq_int4, 512 rows", lambda: packed(x), "TFLOP/s", amount)
 
 
 def attention(

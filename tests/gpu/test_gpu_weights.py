@@ -124,7 +124,7 @@ def test_the_linear_operator_multiplies_any_number_of_rows(case: WeightCase, row
 
     linear = Linear(current().name, torch.float16, KernelsConfig())
     weight, x = case.weight(), activations(rows, case.k)
-    result = linear.product(x.to(card), weight.to(card)).cpu().double()
+    result = linear.bind(weight.to(card))(x.to(card)).cpu().double()
     exact = x.double() @ weight.dequantize(torch.float32).double().t()
     terms = x.double().abs() @ weight.dequantize(torch.float32).double().abs().t()
     assert ((result - exact).abs() <= (exact.abs() + terms) * 2.0**-10).all()

@@ -11,7 +11,8 @@ import pytest
 import torch
 from tiny_checkpoint import MAX_POSITIONS, write_tiny_checkpoint
 
-from benchmarks.requantize import recipe, write_checkpoint
+from benchmarks.requantize import write_checkpoint
+from benchmarks.weight_recipes import recipe
 from runtime import LLM, SamplingParams
 from runtime.errors import CheckpointError, ConfigError, RequestError, RouteError
 from runtime.models.checkpoint import open_checkpoint

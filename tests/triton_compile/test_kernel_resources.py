@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError
 from runtime.kernels.resources import measuring
 from runtime.kernels.resources.baseline import read_baseline
 from runtime.kernels.resources.catalogue import all_variants
@@ -69,6 +69,12 @@ def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [WRONG, UNDECLARED], ids=lambda variant: variant.name)
 def test_a_kernel_that_does_not_compile_leaves_the_others_alone(wrong: TritonVariant, tmp_path: Path) -> None:
     measured = dict(measure_all([wrong, COPY], V100, tmp_path, 1))
-    assert isinstance(measured[wrong.name], KernelError)
-    assert f"{wrong.name} does not compile" in str(measured[wrong.name])
+    assert isinstance(measured[wrong.name], CompilationError)
+    assert str(measured[wrong.name]).startswith("does not compile: ")
     assert isinstance(measured["copy_kernel"], KernelResources)
+
+
+def test_a_cache_that_cannot_be_written_says_nothing_of_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        list(measure_all([COPY], V100, tmp_path / "file", 1))

@@ -5,9 +5,14 @@ Slots without a token and rows that belong to no request are NaN, so that readin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
+
 import pytest
 import torch
 from paged_case import PagedCase, paged_case
+from triton.runtime.interpreter import InterpreterBuilder
 
 from runtime.attention.workspace import Workspace
 from runtime.kernels.reference.paged_attention import paged_prefill
@@ -18,16 +23,36 @@ from runtime.kernels.triton.paged_attention import paged_attention
 TOLERANCE = 2.0**-10
 
 
-def attended(case: PagedCase, window: int | None = None, softcap: float | None = None) -> torch.Tensor:
+def poisoned() -> Workspace:
+    """A workspace whose buffer is NaN."""
+    workspace = Workspace()
+    workspace.buffer((1 << 16,), torch.device("cpu")).fill_(float("nan"))
+    return workspace
+
+
+def attended(
+    case: PagedCase, window: int | None = None, softcap: float | None = None, workspace: Workspace | None = None
+) -> torch.Tensor:
     """What the kernel wrote, float16 [T, num_heads, head_dim]; NaN where it wrote nothing."""
     out = torch.full(case.query.shape, float("nan"), dtype=torch.float16)
-    workspace = Workspace()
-    workspace.buffer((1 << 16,), out.device).fill_(float("nan"))
+    workspace = workspace or poisoned()
     scale = case.query.shape[-1] ** -0.5
     paged_attention(
         case.query, case.pages, case.rows, scale=scale, window=window, softcap=softcap, scratch=workspace, out=out
     )
     return out
+
+
+@contextmanager
+def blocks_of_a_grid_backwards() -> Iterator[None]:
+    """The interpreter runs blocks in the opposite order, as a device is free to have it."""
+    place = InterpreterBuilder.set_grid_idx
+
+    def opposite(self: InterpreterBuilder, *index: int) -> None:
+        place(self, *(size - 1 - at for size, at in zip(self.grid_dim, index, strict=True)))
+
+    with mock.patch.object(InterpreterBuilder, "set_grid_idx", opposite):
+        yield
 
 
 def check(case: PagedCase, window: int | None = None, softcap: float | None = None) -> None:
@@ -84,6 +109,28 @@ def test_parts_of_a_long_context_are_joined(window: int | None, monkeypatch: pyt
     """Three parts, or two behind a window; the second request fills less than one."""
     monkeypatch.setattr(triton_attention, "LEAST_SPLIT_KEYS", 64)
     check(paged_case("fp16", 64, 1, [1, 1], [150, 20], num_kv_heads=1), window=window)
+
+
+def test_more_parts_than_a_block_reads_at_a_time_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten parts, of which the last has a single key."""
+    monkeypatch.setattr(triton_attention, "LEAST_SPLIT_KEYS", 64)
+    check(paged_case("fp16", 64, 1, [1], [9 * 64 + 1], num_kv_heads=1), softcap=3.0)
+
+
+def test_parts_of_drafted_rows_are_joined() -> None:
+    """Five rows in two blocks of four, of which the last has one: each has parts of its own."""
+    check(paged_case("fp16", 64, 1, [5, 1], [300, 3], num_kv_heads=1), window=290)
+
+
+def test_parts_are_joined_in_their_order_whichever_is_done_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice in one workspace, whose counters are zero again."""
+    monkeypatch.setattr(triton_attention, "LEAST_SPLIT_KEYS", 64)
+    case, workspace = paged_case("fp16", 64, 1, [1, 1], [200, 70], num_kv_heads=1), poisoned()
+    forwards = attended(case, workspace=workspace)
+    with blocks_of_a_grid_backwards():
+        backwards = attended(case, workspace=workspace)
+    assert torch.equal(backwards[1:], forwards[1:])
+    assert workspace.counters(2, forwards.device).tolist() == [0, 0]
 
 
 def test_nan_that_was_stored_is_read_as_nan() -> None:

@@ -7,7 +7,7 @@ import torch
 
 from runtime.engine.randomness import Uniforms
 from runtime.engine.sampling_params import SamplingParams
-from runtime.kernels.operators import REFERENCE, operators_for
+from runtime.kernels.operators import REFERENCE, Operators, operators_for
 
 TRITON = operators_for("sm70", "float16")
 VOCAB = 4099  # more than a block holds
@@ -17,11 +17,12 @@ CASES = {
     "top_p": SamplingParams(temperature=1.3, top_p=0.8),
     "min_p": SamplingParams(temperature=2.0, min_p=0.05),
     "all": SamplingParams(temperature=1.0, top_k=1500, top_p=0.95, min_p=0.001),
+    "most_likely": SamplingParams(temperature=1.0, top_k=1),
 }
 
 
-def logits_of(rows: int) -> torch.Tensor:
-    return torch.randn(rows, VOCAB, generator=torch.Generator().manual_seed(rows)) * 3
+def logits_of(rows: int, vocab: int = VOCAB) -> torch.Tensor:
+    return torch.randn(rows, vocab, generator=torch.Generator().manual_seed(rows)) * 3
 
 
 @pytest.mark.parametrize("params", CASES.values(), ids=CASES)
@@ -32,6 +33,24 @@ def test_a_draw_is_the_references(params: SamplingParams) -> None:
     uniforms = [Uniforms(8, 0).at(1), Uniforms(9, 0).at(2), Uniforms(10, 0).at(3), 1 - 2.0**-52]
     found = TRITON.draw_tokens(logits.clone(), [params] * 4, uniforms)
     assert found.tolist() == REFERENCE.draw_tokens(logits.clone(), [params] * 4, uniforms).tolist()
+
+
+def drawn_of_two(logits: torch.Tensor, params: SamplingParams, uniform: float) -> int:
+    """What the definitions of the filters leave of one or two tokens."""
+    shares = (logits.double() / params.temperature).softmax(0)
+    likely = int(shares.argmax())
+    is_alone = params.top_k == 1 or shares[likely] >= params.top_p or shares.min() < params.min_p * shares[likely]
+    return likely if is_alone else int(uniform >= shares[0])
+
+
+@pytest.mark.parametrize("operators", [REFERENCE, TRITON], ids=["reference", "triton"])
+@pytest.mark.parametrize("vocab", [1, 2])
+@pytest.mark.parametrize("params", CASES.values(), ids=CASES)
+def test_the_smallest_vocabularies_are_drawn_from(params: SamplingParams, vocab: int, operators: Operators) -> None:
+    logits = logits_of(9, vocab)
+    uniforms = [0.0, 1 - 2.0**-52, *(step / 8 for step in range(7))]
+    expected = [drawn_of_two(row, params, uniform) for row, uniform in zip(logits, uniforms, strict=True)]
+    assert operators.draw_tokens(logits, [params] * 9, uniforms).tolist() == expected
 
 
 def test_equals_of_the_last_token_kept_are_kept() -> None:

@@ -135,6 +135,9 @@ class Memory:
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         return torch.empty(shape, device=device)
 
+    def counters(self, count: int, device: torch.device) -> Tensor:
+        return torch.zeros(count, dtype=torch.int32, device=device)
+
 
 def pages(codec: str, slots: int) -> KVPages:
     chosen = get_codec(codec)

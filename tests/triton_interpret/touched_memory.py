@@ -1,4 +1,4 @@
-"""Counts the memory that kernels touch in Triton's interpreter, by the addresses of their loads and stores."""
+"""Counts the memory that kernels touch in Triton's interpreter, by the addresses of their loads, stores and atomics."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ class TouchedMemory:
 def touched_memory() -> Iterator[TouchedMemory]:
     """Count what the kernels launched meanwhile touch."""
     touched = TouchedMemory()
-    run, load, store = (
+    run, load, store, update = (
         GridExecutor.__call__,
         InterpreterBuilder.create_masked_load,
         InterpreterBuilder.create_masked_store,
+        InterpreterBuilder.create_atomic_rmw,
     )
 
     def counted_run(self: GridExecutor, *arguments: object, **others: object) -> object:
@@ -70,10 +71,23 @@ def touched_memory() -> Iterator[TouchedMemory]:
         touched.writes[-1][interpreter_builder.grid_idx] |= _addresses(ptrs, mask)
         return store(self, ptrs, value, mask, *others)
 
+    def counted_update(
+        self: InterpreterBuilder,
+        operation: object,
+        ptrs: TensorHandle,
+        value: TensorHandle,
+        mask: TensorHandle,
+        *others: object,
+    ) -> TensorHandle:
+        for programs in (touched.reads[-1], touched.writes[-1]):
+            programs[interpreter_builder.grid_idx] |= _addresses(ptrs, mask)
+        return update(self, operation, ptrs, value, mask, *others)
+
     with (
         mock.patch.object(GridExecutor, "__call__", counted_run),
         mock.patch.object(InterpreterBuilder, "create_masked_load", counted_load),
         mock.patch.object(InterpreterBuilder, "create_masked_store", counted_store),
+        mock.patch.object(InterpreterBuilder, "create_atomic_rmw", counted_update),
     ):
         yield touched
 

@@ -15,7 +15,7 @@ from rich.progress import track
     "--output",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the binary; what it holds of an earlier one is replaced.",
+    help="Folder of the binary; an earlier binary there is replaced when all is compiled.",
 )
 def command(output: Path) -> None:
     """Compile the CUDA operators for sm_70 with NVRTC, into a folder of cubins with a manifest. Needs no GPU.

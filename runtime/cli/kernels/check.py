@@ -9,16 +9,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.progress import track
 
+from runtime.errors import ConfigError
 from runtime.platforms.chips import V100
 
 if TYPE_CHECKING:
-    from runtime.errors import KernelError
+    from runtime.errors import CompilationError
     from runtime.kernels.resources.baseline import Baseline
     from runtime.kernels.resources.catalogue import Variant
     from runtime.kernels.resources.measuring import KernelResources
@@ -61,18 +63,18 @@ def command(
     if bool(accepted) != bool(reason) or (accepted and not update):
         raise click.UsageError("--accept NAME needs --update and --reason TEXT, and --reason needs --accept")
     # Only here: `v100 --help` needs neither torch nor Triton.
-    from runtime.kernels.resources.baseline import read_baseline, write_baseline
+    from runtime.kernels.resources.baseline import Baseline, read_baseline, write_baseline
     from runtime.kernels.resources.catalogue import all_variants
     from runtime.kernels.resources.measuring import compilers
     from runtime.kernels.resources.ratchet import judge, updated
 
-    record = read_baseline(baseline, V100.platform)
+    record = Baseline(V100.platform) if update and not baseline.exists() else read_baseline(baseline, V100.platform)
     variants = [variant for variant in all_variants() if _matches(only, variant.name)]
     recorded = [name for name in record.records if _matches(only, name)]
     if not variants and not recorded:
         raise click.UsageError(f"--only {only}: no kernel is called that; `v100 kernels check -v` lists them")
     versions = compilers(variants)
-    measured = _measured(variants, cache or _user_cache(), jobs or os.cpu_count() or 1)
+    measured = _measured(variants, _usable(cache or _user_cache()), jobs or os.cpu_count() or 1)
     verdict = judge(variants, measured, record, versions, V100, recorded)
     if update:
         if verdict.other_compilers and len(variants) < len(record.records):
@@ -96,7 +98,18 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "voltgate" / "kernels"
 
 
-def _measured(variants: Sequence[Variant], cache: Path, jobs: int) -> Mapping[str, KernelResources | KernelError]:
+def _usable(cache: Path) -> Path:
+    """The folder of compiled kernels, made. Raises ConfigError where nothing can be written there."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=cache):
+            return cache
+    except OSError as error:
+        told = f"{cache}: kernels are compiled into this folder, which cannot be written: {error.strerror}"
+        raise ConfigError(f"{told}; name another with --cache") from None
+
+
+def _measured(variants: Sequence[Variant], cache: Path, jobs: int) -> Mapping[str, KernelResources | CompilationError]:
     from runtime.kernels.resources.measuring import measure_all
 
     console = Console(stderr=True)

@@ -10,15 +10,18 @@ import click
 
 from runtime.cli.snapshot.cells import CATEGORIES, outcomes
 from runtime.cli.snapshot.document import (
+    Expectation,
     Snapshot,
     changes,
+    check_expectations,
     described,
     idle,
     read,
     read_expectations,
     render,
 )
-from runtime.cli.snapshot.observed import disagreements, read_trace
+from runtime.cli.snapshot.observed import Trace, disagreements, read_trace
+from runtime.errors import ConfigError
 
 _ALL = "all"
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -51,26 +54,38 @@ def command(
     Exit status: 0 nothing changed but what was announced; 1 something did, or an announced change did not come, or a
     trace saw what is not planned; 2 a file is not what it should be.
     """
+    if expected is not None and frozen is None:
+        raise click.UsageError("--expected-changes goes with --check: it announces what differs from a snapshot")
     if (output is None) == (frozen is None):
         raise click.UsageError("give either --output or --check")
-    if expected is not None and frozen is None:
-        raise click.UsageError("--expected-changes goes with --check")
     chosen = CATEGORIES if _ALL in names else tuple(dict.fromkeys(names))
     planned = {category: outcomes(category) for category in chosen}
+    # All that is read is read before anything is printed or written.
+    before = None if frozen is None else read(frozen)
+    announced = [] if expected is None else read_expectations(expected)
+    observed = None if trace is None else read_trace(trace)
+    if expected is not None and before is not None:
+        check_expectations(announced, [planned, before], expected)
     same = True
     if output is not None:
-        output.write_text(render(planned), encoding="utf-8")
-    if frozen is not None:
-        same = _compare(frozen, planned, expected)
-    if trace is not None:
-        same = _observe(trace, planned) and same
+        _write(output, render(planned))
+    if before is not None:
+        same = _compare(before, planned, announced)
+    if observed is not None:
+        same = _observe(observed, planned) and same
     sys.exit(0 if same else 1)
 
 
-def _compare(frozen: Path, planned: Snapshot, expected: Path | None) -> bool:
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}; name another --output") from None
+
+
+def _compare(before: Snapshot, planned: Snapshot, announced: Sequence[Expectation]) -> bool:
     """Print what changed. Returns whether it is what was announced."""
-    announced = [] if expected is None else read_expectations(expected)
-    found = list(changes(read(frozen), planned))
+    found = list(changes(before, planned))
     unexpected = [change for change in found if not any(announcement.covers(change) for announcement in announced)]
     for change in unexpected:
         click.echo(described(change))
@@ -83,9 +98,8 @@ def _compare(frozen: Path, planned: Snapshot, expected: Path | None) -> bool:
     return not unexpected and not unfulfilled
 
 
-def _observe(path: Path, planned: Snapshot) -> bool:
+def _observe(trace: Trace, planned: Snapshot) -> bool:
     """Print what a trace saw that is not planned. Returns whether there was none of it."""
-    trace = read_trace(path)
     found = list(disagreements(trace, planned))
     for line in found:
         click.echo(line)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import NamedTuple, cast, get_args
 
 from runtime.attention.declarations import LayerShape, Stage
-from runtime.attention.selector import RouteContext
-from runtime.attention.selector import select as select_route
+from runtime.attention.selector import ROUTES, RouteContext
+from runtime.candidates import Missing
 from runtime.errors import RouteError
 from runtime.formats.kv.declarations import KV_CODECS
 from runtime.formats.weights.declarations import WEIGHT_FORMATS, WeightFormatSpec, admission, weight_format
 from runtime.linear.declarations import LINEAR_SPECS
-from runtime.linear.selector import DENSE, LinearPlan
-from runtime.linear.selector import select as select_provider
+from runtime.linear.selector import DENSE, PROVIDERS, LinearPlan
 from runtime.native.schemas import NAMESPACE
 from runtime.platforms.protocol import declared
 
@@ -68,19 +67,19 @@ def attention_outcome(cell: Cell) -> Outcome:
         query_lens=cast("tuple[int, ...]", rows if isinstance(rows, tuple) else (rows,)),
         dtype=str(cell.get("dtype", "float16")),
         platform=str(cell["platform"]),
-        missing=tuple((name, "not here") for name in cast("tuple[str, ...]", cell.get("missing", ()))),
+        missing=_missing(cast("tuple[str, ...]", cell.get("missing", ()))),
     )
     try:
-        choice = select_route(context)
+        choice = ROUTES.select(context)
     except RouteError as error:
         return Outcome(None, (("selector", str(error)),))
-    operator = choice.route.operator
-    return Outcome(choice.route.name, choice.refusals, () if operator is None else (f"{NAMESPACE}::{operator}",))
+    operator = choice.spec.operator
+    return Outcome(choice.spec.name, choice.refusals, () if operator is None else (f"{NAMESPACE}::{operator}",))
 
 
 def linear_outcome(cell: Cell) -> Outcome:
     """The provider of a product. Axes that a cell lacks have the values of an ordinary product."""
-    installed = {package for spec in LINEAR_SPECS for package in spec.requires}
+    packages = {package: None for spec in LINEAR_SPECS for package in spec.requires}
     plan = LinearPlan(
         rows=cast(int, cell["rows"]),
         inputs=cast(int, cell.get("inputs", 4096)),
@@ -88,10 +87,14 @@ def linear_outcome(cell: Cell) -> Outcome:
         format=str(cell.get("format", DENSE)),
         dtype=str(cell.get("dtype", "float16")),
         platform=str(cell["platform"]),
-        installed=frozenset(installed if cell.get("packages", True) else ()),
+        missing=() if cell.get("packages", True) else _missing(packages),
     )
-    choice = select_provider(plan)
-    return Outcome(choice.provider.name, choice.refusals, choice.provider.operators)
+    choice = PROVIDERS.select(plan)
+    return Outcome(choice.spec.name, choice.refusals, choice.spec.operators)
+
+
+def _missing(names: Iterable[str]) -> Missing:
+    return tuple((name, "not here") for name in names)
 
 
 def _packed_outcome(cell: Cell) -> Outcome:

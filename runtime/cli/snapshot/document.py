@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, NoReturn
+
+from msgspec import Struct
 
 from runtime.cli.snapshot.cells import Outcome
-from runtime.errors import ConfigError
+from runtime.documents import read_document
+from runtime.errors import ConfigError, meant
 
 KIND = "selector-snapshot"
 VERSION = 1
@@ -39,13 +42,18 @@ class Expectation(NamedTuple):
     now: str | None
 
     def covers(self, change: Change) -> bool:
-        values = dict(part.split("=", 1) for part in _AXES.split(change.cell))
+        values = axes_of(change.cell)
         routes = [None if outcome is None else outcome.route for outcome in (change.was, change.now)]
         return (
             change.category == self.category
             and routes == [self.was, self.now]
             and all(values.get(axis) == value for axis, value in self.where.items())
         )
+
+
+def axes_of(cell: str) -> dict[str, str]:
+    """The values of a cell by axis, from its name."""
+    return dict(part.partition("=")[::2] for part in _AXES.split(cell))
 
 
 def render(snapshot: Snapshot) -> str:
@@ -58,34 +66,71 @@ def render(snapshot: Snapshot) -> str:
     return head + ",\n".join(blocks) + "\n  }\n}\n"
 
 
+class _StoredOutcome(Struct, forbid_unknown_fields=True):
+    route: str | None
+    refused: dict[str, str] = {}
+    runs: list[str] = []
+
+
+class _Stored(Struct, forbid_unknown_fields=True):
+    kind: Literal["selector-snapshot"]
+    version: Literal[1]
+    categories: dict[str, dict[str, _StoredOutcome]]
+
+
+class _StoredExpectation(Struct, forbid_unknown_fields=True):
+    category: str
+    where: dict[str, str | int | bool | list[int]]
+    was: str | None
+    now: str | None
+
+
 def read(path: Path) -> Snapshot:
     """Read a snapshot. Raises ConfigError where it is none."""
-    stored = read_json(path)
-    if not isinstance(stored, dict) or (stored.get("kind"), stored.get("version")) != (KIND, VERSION):
-        raise ConfigError(f"{path}: no {KIND} in version {VERSION}; write it anew with --output")
-    try:
-        return {
-            category: {cell: _outcome(row) for cell, row in cells.items()}
-            for category, cells in stored["categories"].items()
-        }
-    except (AttributeError, KeyError, TypeError):
-        raise ConfigError(f"{path}: its categories are not those of a {KIND}; write it anew with --output") from None
+    stored = read_document(path, _Stored, f"{KIND} in version {VERSION}", "write it anew with --output", ConfigError)
+    return {
+        category: {cell: Outcome(row.route, tuple(row.refused.items()), tuple(row.runs)) for cell, row in cells.items()}
+        for category, cells in stored.categories.items()
+    }
 
 
 def read_expectations(path: Path) -> list[Expectation]:
     """Read announced changes. Raises ConfigError where the file is no list of them."""
-    try:
-        return [
-            Expectation(
-                row["category"],
-                {axis: value if isinstance(value, str) else _json(value) for axis, value in row["where"].items()},
-                row["was"],
-                row["now"],
-            )
-            for row in read_json(path)
-        ]
-    except (AttributeError, KeyError, TypeError):
-        raise ConfigError(f"{path}: must be a list of objects with `category`, `where`, `was` and `now`") from None
+    remedy = "each is an object with `category`, `where`, `was` and `now`"
+    stored = read_document(path, list[_StoredExpectation], "list of announced changes", remedy, ConfigError)
+    return [
+        Expectation(
+            row.category,
+            {axis: value if isinstance(value, str) else _json(value) for axis, value in row.where.items()},
+            row.was,
+            row.now,
+        )
+        for row in stored
+    ]
+
+
+def check_expectations(expected: Sequence[Expectation], snapshots: Sequence[Snapshot], path: Path) -> None:
+    """Raise ConfigError where an announcement names a category, an axis or a value that no cell has."""
+    for number, announced in enumerate(expected, 1):
+        place = f"{path}: change {number}"
+        cells = [cell for snapshot in snapshots for cell in snapshot.get(announced.category, {})]
+        if not cells:
+            known = list(dict.fromkeys(name for snapshot in snapshots for name in snapshot))
+            _refuse(place, "category", announced.category, known)
+        axes: dict[str, set[str]] = {}
+        for cell in cells:
+            for axis, value in axes_of(cell).items():
+                axes.setdefault(axis, set()).add(value)
+        for axis, value in announced.where.items():
+            if axis not in axes:
+                _refuse(f"{place}: where", "axis", axis, axes)
+            if value not in axes[axis]:
+                _refuse(f"{place}: where: {axis}", "value", value, sorted(axes[axis]))
+
+
+def _refuse(place: str, noun: str, name: str, known: Iterable[str]) -> NoReturn:
+    hint = meant(name, known, f"known: {', '.join(known)}")
+    raise ConfigError(f"{place}: no cell has the {noun} {name!r}; {hint}")
 
 
 def changes(was: Snapshot, now: Snapshot) -> Iterator[Change]:
@@ -103,16 +148,6 @@ def described(change: Change) -> str:
     fresh = [f"{name}: {reason}" for name, reason in _refused(change.now) if (name, reason) not in known]
     told = f" ({'; '.join(fresh)})" if fresh else ""
     return f"{change.category}: {change.cell}: {_route(change.was)} -> {_route(change.now)}{told}"
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises ConfigError where it is none."""
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not valid JSON: {error}") from None
 
 
 def idle(expected: Sequence[Expectation], found: Sequence[Change]) -> list[Expectation]:
@@ -137,10 +172,6 @@ def _stored(outcome: Outcome) -> dict[str, object]:
     if outcome.runs:
         stored["runs"] = list(outcome.runs)
     return stored
-
-
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    return Outcome(row["route"], tuple(row.get("refused", {}).items()), tuple(row.get("runs", ())))
 
 
 def _json(value: object) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from runtime.cli.snapshot.cells import linear_outcome
-from runtime.cli.snapshot.document import Snapshot, read_json
+from runtime.cli.snapshot.document import Snapshot
+from runtime.documents import read_document
 from runtime.errors import ConfigError
 from runtime.formats.weights.declarations import WEIGHT_FORMATS
 from runtime.linear.selector import DENSE
@@ -19,10 +22,11 @@ _INPUTS_OF = {"gemv": 0, "gemv_add": 1, "gemv_gated": 0}
 
 
 class Dispatch(NamedTuple):
-    """A native operator that ran: its name in the namespace, and the shapes of its tensors."""
+    """A native operator that ran: its name in the namespace, the shapes of its tensors, and the format of a weight."""
 
     operator: str
     shapes: tuple[tuple[int, ...], ...]
+    form: str | None
 
 
 class Trace(NamedTuple):
@@ -32,17 +36,38 @@ class Trace(NamedTuple):
     native: tuple[Dispatch, ...]
 
 
+class _Machine(Struct):
+    platform: str
+
+
+class _Options(Struct):
+    form: str | None = None
+
+
+class _Operator(Struct):
+    name: str
+    shapes: list[tuple[int, ...]]
+    options: _Options = field(default_factory=_Options)
+
+
+class _Stored(Struct):
+    kind: Literal["observed-dispatch"]
+    version: Literal[1]
+    machine: _Machine
+    operators: list[_Operator]
+
+
 def read_trace(path: Path) -> Trace:
     """Read what `v100 generate --trace` wrote. Raises ConfigError where the file is something else."""
-    stored = read_json(path)
-    try:
-        if (stored["kind"], stored["version"]) != ("observed-dispatch", 1):
-            raise KeyError("kind")
-        rows = [(row["name"].partition("::"), row["shapes"]) for row in stored["operators"]]
-        native = [Dispatch(name[2], tuple(map(tuple, shapes))) for name, shapes in rows if name[0] == NAMESPACE]
-        return Trace(stored["machine"]["platform"], tuple(native))
-    except (AttributeError, KeyError, TypeError):
-        raise ConfigError(f"{path}: no observed dispatch in version 1; `v100 generate --trace` writes one") from None
+    remedy = "`v100 generate --trace` writes one"
+    stored = read_document(path, _Stored, "observed dispatch in version 1", remedy, ConfigError)
+    native = [
+        Dispatch(name, tuple(row.shapes), row.options.form)
+        for row in stored.operators
+        for namespace, _, name in [row.name.partition("::")]
+        if namespace == NAMESPACE
+    ]
+    return Trace(stored.machine.platform, tuple(native))
 
 
 def disagreements(trace: Trace, planned: Snapshot) -> Iterator[str]:
@@ -55,9 +80,8 @@ def disagreements(trace: Trace, planned: Snapshot) -> Iterator[str]:
             yield f"{name} ran, and no such operator is declared"
         elif planned_name not in predicted:
             yield f"{name} ran, and no cell of these categories predicts it on {trace.platform}"
-        elif dispatch.operator in _INPUTS_OF and not _predicted_product(dispatch, trace.platform):
-            rows, inputs = dispatch.shapes[_INPUTS_OF[dispatch.operator]]
-            yield f"{name} ran with {rows} rows of {inputs} inputs, which the selector gives to another provider"
+        elif dispatch.operator in _INPUTS_OF:
+            yield from _unplanned_product(name, dispatch, trace.platform)
 
 
 def predictions(platform: str, planned: Snapshot) -> Iterator[str]:
@@ -68,9 +92,15 @@ def predictions(platform: str, planned: Snapshot) -> Iterator[str]:
                 yield from outcome.runs
 
 
-def _predicted_product(dispatch: Dispatch, platform: str) -> bool:
-    rows, inputs = dispatch.shapes[_INPUTS_OF[dispatch.operator]]
+def _unplanned_product(name: str, dispatch: Dispatch, platform: str) -> Iterator[str]:
+    shape = next(iter(dispatch.shapes[_INPUTS_OF[dispatch.operator] :]), ())
+    if len(shape) != 2:
+        yield f"{name} ran with the shapes {list(map(list, dispatch.shapes))}, which no product has"
+        return
+    rows, inputs = shape
     asked: Mapping[str, Any] = {"platform": platform, "rows": rows, "inputs": inputs}
-    # A trace does not say which format a weight has, and providers ask only whether it is packed.
-    outcomes = [linear_outcome({**asked, "format": form}) for form in (DENSE, WEIGHT_FORMATS[0].name)]
-    return any(_GEMV in outcome.runs for outcome in outcomes)
+    # Older traces do not say which format a weight has, and providers ask only whether it is packed.
+    forms = (DENSE, WEIGHT_FORMATS[0].name) if dispatch.form is None else (dispatch.form,)
+    outcomes = [linear_outcome({**asked, "format": form}) for form in forms]
+    if not any(_GEMV in outcome.runs for outcome in outcomes):
+        yield f"{name} ran with {rows} rows of {inputs} inputs, which the selector gives to another provider"

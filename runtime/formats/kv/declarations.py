@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
-from runtime.errors import ConfigError
+from runtime.errors import ConfigError, meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +182,5 @@ def codec_spec(name: str, model_dtype: str | None = None) -> KVCodecSpec:
     if name == AUTO:
         raise ConfigError(f"cache.codec: 'auto' follows the model's dtype, and no KV codec stores {model_dtype!r}")
     names = [AUTO, *(known for spec in KV_CODECS for known in (spec.name, *spec.aliases))]
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ConfigError(f"cache.codec: no KV codec is called {name!r}; {hint}known: {', '.join(names)}")
+    hint = meant(name, names, f"known: {', '.join(names)}")
+    raise ConfigError(f"cache.codec: no KV codec is called {name!r}; {hint}")

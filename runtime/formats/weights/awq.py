@@ -14,8 +14,8 @@ from torch import Tensor
 
 from runtime.formats.weights.bits import bytes_of, pack_codes, unpack_codes, words_of
 from runtime.formats.weights.declarations import WeightFormatSpec, weight_format
-from runtime.formats.weights.integer import rewrite_codes, storable_zeros
-from runtime.formats.weights.layout import FLOATS, StoredTensor, check_format, check_stored, finite_scales
+from runtime.formats.weights.integer import integer_matrix, rewrite_codes, storable_zeros
+from runtime.formats.weights.layout import FLOATS, StoredTensor, check_format, check_stored
 from runtime.formats.weights.matrix import PackedMatrix
 
 _AWQ = weight_format("awq_int4")
@@ -45,10 +45,12 @@ class AWQLayout:
         words = tensors[".qweight"]
         parts = {
             "codes": rewrite_codes(n, k, 4, lambda rows: _columns(words[:, rows.start // 8 : rows.stop // 8]).t()),
-            "scales": finite_scales(tensors[".scales"].t(), torch.float16, place, ".scales"),
             "zeros": _columns(tensors[".qzeros"]).t().contiguous(),
         }
-        return PackedMatrix(self.spec, (n, k), self.group_size, parts)
+        return integer_matrix(self, parts, tensors[".scales"].t(), k, place, ".scales")
+
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        return {}
 
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)

@@ -7,10 +7,9 @@ A *format* is what kernels read. Several checkpoint layouts may be prepared into
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
-from runtime.errors import ConfigError
+from runtime.errors import ConfigError, meant
 
 Family = Literal["gguf", "awq", "gptq", "int4", "int8", "fp8", "nvfp4", "mxfp4"]
 Layout = Literal["integer", "float8", "nvfp4", "mxfp4", "gguf"]
@@ -281,6 +280,9 @@ WEIGHT_FORMATS: tuple[WeightFormatSpec, ...] = (
 )
 
 
+_USUAL_GROUP_SIZE = 128
+
+
 def weight_format(name: str) -> WeightFormatSpec:
     """The format of that name.
 
@@ -291,9 +293,13 @@ def weight_format(name: str) -> WeightFormatSpec:
         if spec.name == name:
             return spec
     names = [spec.name for spec in WEIGHT_FORMATS]
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ConfigError(f"no weight format is called {name!r}; {hint}known: {', '.join(names)}")
+    hint = meant(name, names, f"known: {', '.join(names)}")
+    raise ConfigError(f"no weight format is called {name!r}; {hint}")
+
+
+def usual_group_size(spec: WeightFormatSpec) -> int:
+    """Of the groups that a format admits, those that checkpoints mostly have."""
+    return _USUAL_GROUP_SIZE if _USUAL_GROUP_SIZE in spec.group_sizes else spec.group_sizes[0]
 
 
 def admission(spec: WeightFormatSpec, n: int, k: int, group_size: int) -> str | None:

@@ -103,10 +103,15 @@ class NVFP4Layout:
         scales = tensors[".weight_scale"].view(torch.uint8).contiguous()
         if bool((scales & _E4M3_NAN == _E4M3_NAN).any()):
             refuse(place, ".weight_scale", "holds NaN")
-        stated = tensors[self.global_name].float().reshape(1)
-        global_scale = finite_scales(1 / stated if self.divides else stated, torch.float32, place, self.global_name)
-        parts = {"codes": tensors[self.codes_name].contiguous(), "block_scales": scales, "global_scale": global_scale}
+        codes = tensors[self.codes_name].contiguous()
+        parts = {"codes": codes, "block_scales": scales, **self.side_parts(tensors, n, place)}
         return PackedMatrix(self.spec, (n, k), self.group_size, parts)
+
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        scale = finite_scales(tensors[self.global_name].reshape(1), torch.float32, place, self.global_name)
+        if self.divides:
+            scale = finite_scales(1 / scale, torch.float32, place, self.global_name)
+        return {"global_scale": scale}
 
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)
@@ -152,6 +157,9 @@ class MXFP4Layout:
             refuse(place, self.scales_name, "holds NaN")
         codes = tensors[self.codes_name].reshape(n, k // 2).contiguous()
         return PackedMatrix(self.spec, (n, k), self.group_size, {"codes": codes, "block_scales": scales})
+
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        return {}
 
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)

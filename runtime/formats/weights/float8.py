@@ -75,6 +75,9 @@ class Float8Layout:
         scales = finite_scales(tensors[self.scale_name], torch.float32, place, self.scale_name)
         return PackedMatrix(self.spec, (n, k), self.group_size, {"codes": codes, "scales": scales.view(rows, -1)})
 
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        return {}
+
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)
         scales = matrix.parts["scales"]

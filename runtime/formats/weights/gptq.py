@@ -15,16 +15,14 @@ from torch import Tensor
 
 from runtime.formats.weights.bits import bytes_of, pack_codes, unpack_codes, words_of
 from runtime.formats.weights.declarations import WeightFormatSpec
-from runtime.formats.weights.integer import column_order, drop_constant_zeros, reorder_codes, storable_zeros
-from runtime.formats.weights.layout import (
-    FLOATS,
-    INTEGERS,
-    StoredTensor,
-    check_format,
-    check_stored,
-    finite_scales,
-    refuse,
+from runtime.formats.weights.integer import (
+    column_order,
+    drop_constant_zeros,
+    integer_matrix,
+    reorder_codes,
+    storable_zeros,
 )
+from runtime.formats.weights.layout import FLOATS, INTEGERS, StoredTensor, check_format, check_stored, refuse
 from runtime.formats.weights.matrix import PackedMatrix
 
 
@@ -35,11 +33,14 @@ class GPTQLayout:
     Attributes:
         zero_offset: what zero points are stored less: 1 in version 1, 0 in version 2. The original code never wraps
             the sum, so a zero point may be 2**bits.
+        ordered: whether columns were quantised in the order of their activations. Then `g_idx` must be there, as only
+            it says which group a column belongs to; else it may be.
     """
 
     spec: WeightFormatSpec
     group_size: int
     zero_offset: int
+    ordered: bool = False
 
     def stored(self, n: int, k: int) -> Mapping[str, StoredTensor]:
         bits, groups = self.spec.bits, math.ceil(k / self.group_size) if self.group_size else 1
@@ -47,26 +48,28 @@ class GPTQLayout:
             ".qweight": StoredTensor(((k * bits // 32, n),), (torch.int32,)),
             ".qzeros": StoredTensor(((groups, n * bits // 32),), (torch.int32,)),
             ".scales": StoredTensor(((groups, n),), FLOATS),
-            ".g_idx": StoredTensor(((k,),), INTEGERS, optional=True),
+            ".g_idx": StoredTensor(((k,),), INTEGERS, optional=groups == 1 or not self.ordered),
         }
 
     def prepare(self, tensors: Mapping[str, Tensor], n: int, k: int, place: str) -> PackedMatrix:
         check_stored(self, tensors, n, k, place)
+        parts = {
+            "codes": bytes_of(tensors[".qweight"].t()),
+            **self.side_parts(tensors, n, place),
+        }
+        if "order" in parts:
+            parts["codes"] = reorder_codes(parts["codes"], parts["order"], self.spec.bits)
+        return integer_matrix(self, parts, tensors[".scales"].t(), k, place, ".scales")
+
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
         bits = self.spec.bits
-        codes = bytes_of(tensors[".qweight"].t())
         zeros = unpack_codes(bytes_of(tensors[".qzeros"]), bits).int() + self.zero_offset
         if zeros.max() > 255:
             refuse(place, ".qzeros", "holds a zero point of 256, which no byte can hold")
-        parts = {
-            "codes": codes,
-            "scales": finite_scales(tensors[".scales"].t(), torch.float16, place, ".scales"),
-            **drop_constant_zeros(zeros.t().to(torch.uint8), bits),
-        }
+        parts = drop_constant_zeros(zeros.t().to(torch.uint8), bits)
         groups = tensors.get(".g_idx")
         order = None if groups is None else column_order(groups, self.group_size, place, ".g_idx")
-        if order is not None:
-            parts |= {"codes": reorder_codes(codes, order, bits), "order": order}
-        return PackedMatrix(self.spec, (n, k), self.group_size, parts)
+        return parts if order is None else {**parts, "order": order}
 
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)

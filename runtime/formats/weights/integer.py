@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
@@ -11,8 +11,11 @@ from torch import Tensor
 from runtime.formats.weights.bits import pack_codes, unpack_codes
 from runtime.formats.weights.declarations import WeightFormatSpec
 from runtime.formats.weights.decoding import spread
-from runtime.formats.weights.layout import refuse
+from runtime.formats.weights.layout import CheckpointLayout, finite_scales, refuse
 from runtime.formats.weights.matrix import PackedMatrix
+
+_FARTHEST = 2**-8
+"""How far float16 may move a scale, as a part of the matrix's largest: about as far as 8-bit codes round a weight."""
 
 _CHUNK = 1 << 20
 """Codes that are unpacked at a time: 1 MiB, and as much again for each step of the way."""
@@ -55,6 +58,32 @@ def _grouped(values: Tensor, group_size: int) -> Tensor:
         return values.unsqueeze(1)
     short = -values.shape[1] % group_size
     return torch.nn.functional.pad(values, (0, short)).view(len(values), -1, group_size)
+
+
+def integer_matrix(
+    layout: CheckpointLayout, parts: Mapping[str, Tensor], stored: Tensor, k: int, place: str, name: str
+) -> PackedMatrix:
+    """The matrix [N, k] of a checkpoint's codes and scales.
+
+    Args:
+        parts: of the matrix, without its scales.
+        stored: the scales [N, G] as any floats. They become float16, to nearest.
+        place, name: of the scales, for errors.
+
+    Raises:
+        CheckpointError: a scale is NaN, infinite or too large for float16; or all are so small that float16 makes
+            another matrix of this one. Where its weights are zero, their scales do not matter.
+    """
+    scales = finite_scales(stored, torch.float16, place, name)
+
+    def matrix(scales: Tensor) -> PackedMatrix:
+        shape = len(scales), k
+        return PackedMatrix(layout.spec, shape, layout.group_size, {**parts, "scales": scales})
+
+    largest, farthest = stored.float().abs().max(), (stored.float() - scales.float()).abs().max()
+    if farthest > _FARTHEST * largest and matrix(torch.ones_like(scales)).dequantize(torch.float16).any():
+        refuse(place, name, f"holds scales of {float(largest):.3g} at most, which float16 rounds to other ones or to 0")
+    return matrix(scales)
 
 
 def rewrite_codes(n: int, k: int, bits: int, read: Callable[[slice], Tensor]) -> Tensor:

@@ -57,12 +57,26 @@ class CheckpointLayout(Protocol):
                 or holds what no matrix can mean.
         """
 
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        """The small parts by which matrices differ though their config and shapes are the same.
+
+        Those are the parts that only some have, and those that say something of the whole. Arguments and errors are
+        those of `prepare`, but codes and scales are not looked at.
+        """
+
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         """The inverse of `prepare`.
 
         Raises:
             ValueError: the matrix is of another format, or the layout cannot say what it says.
         """
+
+
+def outline(layout: CheckpointLayout, tensors: Mapping[str, Tensor], n: int, k: int, place: str) -> PackedMatrix:
+    """What `prepare` gives, with shapes on the device "meta" in place of codes and scales. Errors are the same."""
+    check_admission(layout, n, k, place)
+    shapes = PackedMatrix.empty(layout.spec, n, k, layout.group_size, "meta").parts
+    return PackedMatrix(layout.spec, (n, k), layout.group_size, {**shapes, **layout.side_parts(tensors, n, place)})
 
 
 def check_admission(layout: CheckpointLayout, n: int, k: int, place: str) -> None:

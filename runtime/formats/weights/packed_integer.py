@@ -16,16 +16,14 @@ from torch import Tensor
 
 from runtime.formats.weights.bits import bytes_of, pack_codes, unpack_codes, words_of
 from runtime.formats.weights.declarations import WeightFormatSpec
-from runtime.formats.weights.integer import column_order, drop_constant_zeros, reorder_codes, storable_zeros
-from runtime.formats.weights.layout import (
-    FLOATS,
-    INTEGERS,
-    StoredTensor,
-    check_format,
-    check_stored,
-    finite_scales,
-    refuse,
+from runtime.formats.weights.integer import (
+    column_order,
+    drop_constant_zeros,
+    integer_matrix,
+    reorder_codes,
+    storable_zeros,
 )
+from runtime.formats.weights.layout import FLOATS, INTEGERS, StoredTensor, check_format, check_stored, refuse
 from runtime.formats.weights.matrix import PackedMatrix
 
 
@@ -36,19 +34,21 @@ class IntegerLayout:
     Attributes:
         packed: whether codes and zero points are packed.
         symmetric: whether there is no `weight_zero_point`: int8 [N, G], or packed along N.
+        ordered: whether groups have columns from anywhere, so that `weight_g_idx` must be there; else it may be.
     """
 
     spec: WeightFormatSpec
     group_size: int
     packed: bool
     symmetric: bool
+    ordered: bool = False
 
     def stored(self, n: int, k: int) -> Mapping[str, StoredTensor]:
         bits, groups = self.spec.bits, math.ceil(k / self.group_size) if self.group_size else 1
         per_row = ((n, groups), (n,), (1,), ()) if groups == 1 else ((n, groups),)
         tensors = {
             ".weight_scale": StoredTensor(per_row, FLOATS),
-            ".weight_g_idx": StoredTensor(((k,),), INTEGERS, optional=True),
+            ".weight_g_idx": StoredTensor(((k,),), INTEGERS, optional=groups == 1 or not self.ordered),
         }
         if self.packed:
             tensors[".weight_packed"] = StoredTensor(((n, math.ceil(k * bits / 32)),), (torch.int32,))
@@ -71,15 +71,18 @@ class IntegerLayout:
             codes = bytes_of(tensors[".weight_packed"])[:, : k * bits // 8].contiguous()
         else:
             codes = tensors[".weight"].view(torch.uint8) ^ 128
-        scales = finite_scales(tensors[".weight_scale"], torch.float16, place, ".weight_scale")
-        parts = {"codes": codes, "scales": _per_row(scales, n)}
+        parts = {"codes": codes, **self.side_parts(tensors, n, place)}
+        if "order" in parts:
+            parts["codes"] = reorder_codes(codes, parts["order"], bits)
+        return integer_matrix(self, parts, _per_row(tensors[".weight_scale"], n), k, place, ".weight_scale")
+
+    def side_parts(self, tensors: Mapping[str, Tensor], n: int, place: str) -> dict[str, Tensor]:
+        parts: dict[str, Tensor] = {}
         if not self.symmetric:
-            parts |= drop_constant_zeros(self._zeros(tensors[".weight_zero_point"], n), bits)
+            parts |= drop_constant_zeros(self._zeros(tensors[".weight_zero_point"], n), self.spec.bits)
         groups = tensors.get(".weight_g_idx")
         order = None if groups is None else column_order(groups, self.group_size, place, ".weight_g_idx")
-        if order is not None:
-            parts |= {"codes": reorder_codes(codes, order, bits), "order": order}
-        return PackedMatrix(self.spec, (n, k), self.group_size, parts)
+        return parts if order is None else {**parts, "order": order}
 
     def store(self, matrix: PackedMatrix) -> dict[str, Tensor]:
         check_format(self, matrix)
@@ -88,8 +91,9 @@ class IntegerLayout:
             raise ValueError("a symmetric layout stores no zero points")
         tensors = {".weight_scale": parts["scales"]}
         codes = parts["codes"]
-        if "order" in parts:
-            place_of = parts["order"].argsort()
+        if self.ordered or "order" in parts:
+            order = parts.get("order", torch.arange(k))
+            place_of = order.argsort()
             codes = reorder_codes(codes, place_of, bits)
             tensors[".weight_g_idx"] = place_of.to(torch.int32) // (self.group_size or k)
         zeros = parts.get("zeros", torch.full_like(parts["scales"], 1 << bits - 1, dtype=torch.uint8))

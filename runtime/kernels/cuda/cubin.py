@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from runtime.errors import KernelError
-from runtime.kernels.selector import INSTALL
 from runtime.platforms.bounded import run_bounded
+from runtime.platforms.packages import TRITON
 
 _TIMEOUT_SECONDS = 60.0
 _USAGE = re.compile(r"Function (\S+):\s*REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
@@ -66,10 +64,10 @@ def read_cubin(cubin: bytes) -> dict[str, KernelCode]:
 
 def _disassemble(option: str, file: str) -> str:
     # Found without importing Triton, which this layer must not need.
-    spec = importlib.util.find_spec("triton")
-    tool = Path(spec.origin).parent / "backends/nvidia/bin/cuobjdump" if spec and spec.origin else None
+    folder = TRITON.folder()
+    tool = folder / "backends/nvidia/bin/cuobjdump" if folder else None
     if tool is None or not tool.is_file():
-        raise KernelError(f"reading a cubin needs cuobjdump, which comes with Triton; run `{INSTALL}`")
+        raise KernelError(f"reading a cubin needs cuobjdump, which comes with Triton; run `{TRITON.install}`")
     outcome = run_bounded([str(tool), option, file], _TIMEOUT_SECONDS)
     if outcome.failure:
         raise KernelError(f"cuobjdump {option}: {outcome.failure}")

@@ -9,13 +9,14 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, overload
 
 import torch
 from torch import Tensor
 
 from runtime.errors import KernelError
 from runtime.kernels.cuda.nvrtc import CubinCompiler
+from runtime.kernels.observing import OBSERVER
 from runtime.kernels.variants import CudaVariant
 
 Argument = Tensor | int | float
@@ -51,6 +52,9 @@ class Driver:
         self._functions: dict[tuple[int, str], ctypes.c_void_p] = {}
 
     def __call__(self, variant: CudaVariant, grid: tuple[int, int, int], arguments: Sequence[Argument]) -> None:
+        observer = OBSERVER.get()
+        if observer is not None:
+            observer(variant.name, arguments)
         device = next(argument.device for argument in arguments if isinstance(argument, Tensor))
         with torch.cuda.device(device):
             function = self.load(variant, device)
@@ -83,8 +87,38 @@ class Driver:
 DRIVER = Driver(CubinCompiler())
 
 
+class Parameters(Sequence[Argument]):
+    """The parameters of launches that have most of them in common: they are packed once. For one thread at a time."""
+
+    def __init__(self, arguments: Sequence[Argument]) -> None:
+        self._arguments = list(arguments)
+        self.packed = pack_arguments(arguments)
+
+    def lead_with(self, *tensors: Tensor) -> Parameters:
+        """Put tensors in the place of the first parameters, which are tensors; returns itself."""
+        place = len(self._arguments)
+        for index, tensor in enumerate(tensors):
+            self._arguments[index] = tensor
+            self.packed[place + index] = tensor.data_ptr()
+        return self
+
+    def __len__(self) -> int:
+        return len(self._arguments)
+
+    @overload
+    def __getitem__(self, index: int) -> Argument: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Argument]: ...
+
+    def __getitem__(self, index: int | slice) -> Argument | Sequence[Argument]:
+        return self._arguments[index]
+
+
 def pack_arguments(arguments: Sequence[Argument]) -> ctypes.Array[ctypes.c_uint64]:
     """What a launch takes: an array of addresses, one a parameter, with the parameters themselves behind it."""
+    if isinstance(arguments, Parameters):
+        return arguments.packed
     count = len(arguments)
     packed = (ctypes.c_uint64 * (2 * count))()
     parameters = ctypes.addressof(packed) + 8 * count

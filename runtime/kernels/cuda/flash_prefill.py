@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from runtime.kernels.cuda.arguments import attention_arguments
+from runtime.kernels.cuda.arguments import readable, shared_arguments
 from runtime.kernels.cuda.codecs import CODECS, HEAD_DIMS
 from runtime.kernels.cuda.driver import DRIVER, Launch
 from runtime.kernels.paged import KVPages, PagedRows, Scratch
@@ -47,11 +47,12 @@ def flash_prefill(
     _, num_heads, head_dim = query.shape
     num_kv_heads = pages.keys.shape[0]
     tiles = -(-max(rows.query_lens) * (num_heads // num_kv_heads) // _ROWS)
-    arguments = attention_arguments(query, pages, rows, scale=scale, window=window, softcap=softcap, out=out)
+    query = readable(query)
+    shared = shared_arguments(query, pages, rows, scale=scale, window=window, softcap=softcap, out=out)
     launch(
         _variant(pages.codec.spec.name, head_dim),
         (tiles, num_kv_heads, len(rows.query_lens)),
-        (*arguments, rows.metadata.query_lens),
+        (query, pages.keys, pages.values, out, *shared, rows.metadata.query_lens),
     )
 
 

@@ -1,17 +1,18 @@
-"""Decode attention on tensor cores for heads that share keys: launches grouped_decode.cu and split_reduce.cu."""
+"""Decode attention on tensor cores for heads that share keys: launches grouped_decode.cu."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from torch import Tensor
 
-from runtime.kernels.cuda.arguments import UNLIMITED_WINDOW, attention_arguments
+from runtime.kernels.cuda.arguments import UNLIMITED_WINDOW, readable, shared_arguments
 from runtime.kernels.cuda.codecs import CODECS, HEAD_DIMS
-from runtime.kernels.cuda.driver import DRIVER, Launch
-from runtime.kernels.paged import KVPages, PagedRows, Scratch
-from runtime.kernels.splits import split_count
+from runtime.kernels.cuda.driver import DRIVER, Launch, Parameters
+from runtime.kernels.paged import KVPages, PagedRows, Scratch, likeness
+from runtime.kernels.splits import MOST_SPLITS, split_count
 from runtime.kernels.variants import CudaVariant
 
 MAX_GROUP = 8
@@ -28,7 +29,6 @@ LEAST_SPLIT_KEYS = {1: 1024, 2: 512}
 def variants() -> Iterator[CudaVariant]:
     """Every variant that a call can need."""
     for head_dim in HEAD_DIMS:
-        yield _reduction(head_dim)
         for codec in CODECS:
             yield _variant(codec, head_dim)
 
@@ -48,39 +48,50 @@ def grouped_decode(
     """Attend for requests that have one row each.
 
     Arguments as for `runtime.kernels.reference.paged_attention.paged_decode`, with float16 `query` and `out`, a codec
-    of `CODECS`, a head size of `HEAD_DIMS` and at most `MAX_GROUP` query heads a key head; `launch` runs the kernels.
+    of `CODECS`, a head size of `HEAD_DIMS` and at most `MAX_GROUP` query heads a key head; `launch` runs the kernel.
     The grid depends on the width of the block tables, not on the contexts, so that a captured graph can be replayed.
     """
+    query = readable(query)
+    plan = scratch.once(
+        (grouped_decode, likeness(query, pages, rows, scale, window, softcap)),
+        lambda: _plan(query, pages, rows, scale=scale, window=window, softcap=softcap, scratch=scratch, out=out),
+    )
+    launch(plan.variant, plan.grid, plan.parameters.lead_with(query, pages.keys, pages.values, out))
+
+
+class _Plan(NamedTuple):
+    """A launch but for queries, keys, values and outputs, which lead its parameters."""
+
+    variant: CudaVariant
+    grid: tuple[int, int, int]
+    parameters: Parameters
+
+
+def _plan(
+    query: Tensor,
+    pages: KVPages,
+    rows: PagedRows,
+    *,
+    scale: float,
+    window: int | None,
+    softcap: float | None,
+    scratch: Scratch,
+    out: Tensor,
+) -> _Plan:
     _, num_heads, head_dim = query.shape
     num_kv_heads, requests = pages.keys.shape[0], len(rows.query_starts)
     visible_keys = UNLIMITED_WINDOW if window is None else window
     most_keys = min(rows.metadata.block_tables.shape[1] * rows.block_size, visible_keys)
     least_split_keys = LEAST_SPLIT_KEYS[pages.keys.element_size()]
     splits = split_count(most_keys, least_split_keys, requests * num_kv_heads)
-    partials = scratch.buffer((requests, num_heads, splits, head_dim + 2), query.device)
-    arguments = attention_arguments(query, pages, rows, scale=scale, window=window, softcap=softcap, out=out)
-    launch(
+    partials = scratch.buffer((requests if splits > 1 else 0, num_heads, splits, head_dim + 2), query.device)
+    counters = scratch.counters(requests * num_kv_heads, query.device)
+    shared = shared_arguments(query, pages, rows, scale=scale, window=window, softcap=softcap, out=out)
+    return _Plan(
         _variant(pages.codec.spec.name, head_dim),
         (num_kv_heads, splits, requests),
-        (*arguments, partials, least_split_keys),
+        Parameters((query, pages.keys, pages.values, out, *shared, partials, counters, least_split_keys)),
     )
-    if splits > 1:
-        metadata = rows.metadata
-        launch(
-            _reduction(head_dim),
-            (num_heads, requests, 1),
-            (
-                partials,
-                out,
-                metadata.query_starts,
-                metadata.context_lens,
-                splits,
-                least_split_keys,
-                out.stride(0),
-                visible_keys,
-                float(pages.v_scale),
-            ),
-        )
 
 
 @functools.cache
@@ -90,19 +101,8 @@ def _variant(codec: str, head_dim: int) -> CudaVariant:
         name=f"grouped_decode[{codec},d{head_dim}]",
         source="grouped_decode.cu",
         entry="grouped_decode",
-        defines={"HEAD_DIM": head_dim, "CODEC": CODECS[codec]},
+        defines={"HEAD_DIM": head_dim, "CODEC": CODECS[codec], "MOST_SPLITS": MOST_SPLITS},
         threads=warps * 32,
         shared_bytes=(MAX_GROUP + warps * 2 * _KEYS) * head_dim * 2,
         tensor_cores=True,
-    )
-
-
-@functools.cache
-def _reduction(head_dim: int) -> CudaVariant:
-    return CudaVariant(
-        name=f"split_reduce[d{head_dim}]",
-        source="split_reduce.cu",
-        entry="split_reduce",
-        defines={"HEAD_DIM": head_dim},
-        threads=head_dim // 2,
     )

@@ -15,13 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError, KernelError
 from runtime.kernels.variants import CudaVariant
 from runtime.platforms.nvrtc import NvrtcLibrary, find_nvrtc
+from runtime.platforms.packages import NVRTC_INSTALL
 
 SOURCES = Path(__file__).parent
-INSTALL = "pip install nvidia-cuda-nvrtc-cu12==12.8.93"
-"""The command that installs the last NVRTC that compiles for compute capability 7.0."""
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -43,7 +42,8 @@ class CubinCompiler:
         """The cubin of a variant for a compute capability.
 
         Raises:
-            KernelError: there is no NVRTC, it does not know the capability, or the source does not compile.
+            KernelError: there is no NVRTC, or it does not know the capability.
+            CompilationError: the source does not compile.
         """
         options = self._options(variant, capability)
         entry = None if self.cache is None else self.cache / f"{self._key(variant, options)}.cubin"
@@ -54,7 +54,7 @@ class CubinCompiler:
         if capability not in library.capabilities:
             raise KernelError(
                 f"{variant.name}: NVRTC {library.version} cannot compile for compute capability "
-                f"{capability[0]}.{capability[1]}; run `{INSTALL}`"
+                f"{capability[0]}.{capability[1]}; run `{NVRTC_INSTALL}`"
             )
         cubin = library.compile(self.sources / variant.source, options)
         if entry is not None:
@@ -91,7 +91,9 @@ class Nvrtc:
         try:
             self._library = ctypes.CDLL(found.location)
         except OSError as error:
-            raise KernelError(f"NVRTC cannot be loaded from {found.location}: {error}; run `{INSTALL}`") from error
+            raise KernelError(
+                f"NVRTC cannot be loaded from {found.location}: {error}; run `{NVRTC_INSTALL}`"
+            ) from error
         major, minor = ctypes.c_int(), ctypes.c_int()
         self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         self.version = f"{major.value}.{minor.value}"
@@ -105,7 +107,7 @@ class Nvrtc:
         """The cubin of a file; what it includes lies beside it.
 
         Raises:
-            KernelError: it does not compile; the message is the compiler's, with files and lines.
+            CompilationError: it does not compile; the message is the compiler's, with files and lines.
         """
         text = source.read_bytes()
         arguments = [*options, f"--include-path={source.parent}"]
@@ -114,7 +116,7 @@ class Nvrtc:
             status = self._library.nvrtcCompileProgram(program, len(arguments), encoded)
             if status:
                 log = self._text(program, "ProgramLog").decode(errors="replace").strip("\0\n ")
-                raise KernelError(f"{source.name} does not compile with {' '.join(options)}:\n{log}")
+                raise CompilationError(f"{source.name} does not compile with {' '.join(options)}:\n{log}")
             return self._text(program, "CUBIN")
 
     @contextlib.contextmanager
@@ -150,7 +152,7 @@ def load_nvrtc() -> Nvrtc:
     """
     found = find_nvrtc()
     if found is None:
-        raise KernelError(f"CUDA kernels need NVRTC, and there is none here; run `{INSTALL}`")
+        raise KernelError(f"CUDA kernels need NVRTC, and there is none here; run `{NVRTC_INSTALL}`")
     return Nvrtc(found)
 
 

@@ -59,6 +59,14 @@ __device__ __forceinline__ unsigned sub_half2(unsigned a, unsigned b) {
     return difference;
 }
 
+/// Add one to a counter, or set it to 0 where it is `last`; what it was. Whoever finds it changed sees what the thread
+/// has stored or seen before: PTX ISA, "Memory consistency model", release and acquire among all blocks.
+__device__ __forceinline__ unsigned count_arrival(unsigned* counter, unsigned last) {
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+    return before;
+}
+
 /// 2^x by the special function unit: within 2 ulp, and 0 at -infinity.
 __device__ __forceinline__ float fast_exp2(float x) {
     float result;

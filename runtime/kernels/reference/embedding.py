@@ -9,7 +9,9 @@ from torch.nn import functional
 from runtime.formats.weights.matrix import PackedMatrix
 
 
-def embedding(table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, scale: float) -> Tensor:
+def embedding(
+    table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, scale: float, room: Tensor | None = None
+) -> Tensor:
     """scale * table[tokens].
 
     Args:
@@ -17,10 +19,12 @@ def embedding(table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, 
         tokens: int64 [T].
         dtype: of the residual stream.
         scale: of a family that scales its embeddings, else 1.0.
+        room: not used; see `Operators`.
 
     Returns:
         A new tensor [T, d] in `dtype`.
     """
+    del room
     if isinstance(table, PackedMatrix):
         rows = table.select_rows(tokens).dequantize(dtype)
     else:

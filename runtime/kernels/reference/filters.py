@@ -113,4 +113,5 @@ def _largest(weights: Tensor, width: int) -> Tensor:
         return weights.topk(width).values
     rest = weights.shape[1] - width
     head = np.sort(np.partition(weights.numpy(), rest, axis=1)[:, rest:] if rest else weights.numpy(), axis=1)
-    return torch.from_numpy(np.ascontiguousarray(head[:, ::-1]))
+    # A copy, since a single column counts as contiguous either way round, and torch takes no negative stride.
+    return torch.from_numpy(head[:, ::-1].copy())

@@ -23,17 +23,21 @@ def write_pages(pages: KVPages, slots: Tensor, keys: Tensor, values: Tensor) -> 
     pages.values.index_copy_(1, slots, pages.codec.encode(values, pages.v_scale).transpose(0, 1))
 
 
-def rotate_and_write(pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation) -> Tensor:
+def rotate_and_write(
+    pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation, room: Tensor | None = None
+) -> Tensor:
     """Normalise and rotate queries and keys, and store the keys with the values.
 
     Args:
         pages, slots: as for `write_pages`.
         heads: [T, num_heads + 2 * num_kv_heads, head_dim]: queries, keys, values. It is left alone.
         rotation: what becomes of queries and keys.
+        room: not used; see `Operators`.
 
     Returns:
         The queries, [T, num_heads, head_dim] in the dtype of `heads`.
     """
+    del room
     num_kv_heads = pages.keys.shape[0]
     sizes = heads.shape[1] - 2 * num_kv_heads, num_kv_heads
     turned, values = heads.split_with_sizes((sum(sizes), num_kv_heads), 1)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
+from msgspec import Struct, structs
+
+from runtime.documents import read_document
 from runtime.errors import KernelError
 
 _VERSION = 1
@@ -46,30 +51,43 @@ class Baseline:
     records: Mapping[str, Record] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class _Entry(Struct, forbid_unknown_fields=True):
+    name: str
+    registers: int
+    spilled_bytes: int
+    shared_bytes: int
+    occupancy: float
+    tensor_core_instructions: int
+    accepted: str = ""
+
+
+class _Stored(Struct, forbid_unknown_fields=True):
+    version: Literal[1]
+    platform: str
+    compilers: dict[str, str]
+    kernels: list[_Entry]
+
+
 def read_baseline(path: Path, platform: str) -> Baseline:
-    """The baseline in a file; an empty one where there is no file.
+    """The baseline in a file.
 
     Raises:
-        KernelError: the file cannot be read, is no baseline, or is one of another platform.
+        KernelError: the file is not there, cannot be read, is no baseline, or is one of another platform.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return Baseline(platform)
-    except (OSError, UnicodeDecodeError) as error:
-        raise KernelError(f"{path} cannot be read: {error}") from error
-    try:
-        content = json.loads(text)
-        records = {entry.pop("name"): Record(**entry) for entry in content["kernels"]}
-        baseline = Baseline(content["platform"], content["compilers"], records)
-        known = content["version"] == _VERSION and len(records) == len(content["kernels"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise KernelError(f"{path} is no baseline of kernels ({error}); restore it from version control") from error
-    if not known:
-        raise KernelError(f"{path} has another version or names a kernel twice; restore it from version control")
-    if baseline.platform != platform:
-        raise KernelError(f"{path} is about {baseline.platform!r}, not {platform!r}; name another --baseline")
-    return baseline
+    if not path.exists():
+        raise KernelError(
+            f"{path}: there is no such record of kernels; name another with --baseline, "
+            "run this where the repository is checked out, or make a first record with --update"
+        )
+    remedy = "restore it from version control"
+    stored = read_document(path, _Stored, "baseline of kernels in version 1", remedy, KernelError)
+    if stored.platform != platform:
+        raise KernelError(f"{path} is about {stored.platform!r}, not {platform!r}; name another --baseline")
+    names = Counter(entry.name for entry in stored.kernels)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise KernelError(f"{path}: names the kernel {twice[0]} twice; {remedy}")
+    records = {needs.pop("name"): Record(**needs) for needs in map(structs.asdict, stored.kernels)}
+    return Baseline(stored.platform, stored.compilers, records)
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

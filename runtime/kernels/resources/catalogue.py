@@ -6,15 +6,14 @@ import pkgutil
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 
 from runtime.errors import KernelError
 from runtime.kernels.variants import CudaVariant, TritonVariant
+from runtime.platforms.packages import TRITON
 
 Variant = TritonVariant | CudaVariant
 
 _FOLDERS = ("runtime.kernels.cuda", "runtime.kernels.triton")
-_INSTALL = "pip install triton==3.6.0 'numpy<2.4'"
 
 
 def all_variants() -> tuple[Variant, ...]:
@@ -23,8 +22,8 @@ def all_variants() -> tuple[Variant, ...]:
     Raises:
         KernelError: Triton is not installed, or two variants have one name.
     """
-    if find_spec("triton") is None:
-        raise KernelError(f"compiling kernels, and reading what was compiled, needs Triton; run `{_INSTALL}`")
+    if not TRITON.folder():
+        raise KernelError(f"compiling kernels, and reading what was compiled, needs Triton; run `{TRITON.install}`")
     found = sorted(_declared(), key=lambda variant: variant.name)
     if twice := [name for name, count in Counter(variant.name for variant in found).items() if count > 1]:
         raise KernelError(f"two kernel variants are called {twice[0]!r}; name what tells them apart")

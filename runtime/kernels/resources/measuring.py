@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError, KernelError
 from runtime.kernels.cuda.cubin import KernelCode, read_cubin
 from runtime.kernels.cuda.nvrtc import CubinCompiler, load_nvrtc
 from runtime.kernels.resources.catalogue import Variant
@@ -72,7 +72,9 @@ def measure(variant: Variant, chip: ChipSpec, cache: Path) -> KernelResources:
         cache: folder of what was compiled and read before, made at the first write.
 
     Raises:
-        KernelError: the variant does not compile.
+        CompilationError: the variant does not compile.
+        KernelError: what compiles, or reads what was compiled, does not work here.
+        OSError: the cache, or the folder of temporary files, cannot be used.
     """
     capability = declared(chip.platform).spec.capability
     assert capability is not None, "a chip has a compute capability"
@@ -100,7 +102,7 @@ def measure(variant: Variant, chip: ChipSpec, cache: Path) -> KernelResources:
 
 def measure_all(
     variants: Sequence[Variant], chip: ChipSpec, cache: Path, jobs: int
-) -> Iterator[tuple[str, KernelResources | KernelError]]:
+) -> Iterator[tuple[str, KernelResources | CompilationError]]:
     """Measure variants in so many processes.
 
     Returns:
@@ -108,7 +110,7 @@ def measure_all(
         they are done.
 
     Raises:
-        KernelError: a process died.
+        KernelError, OSError: as `measure`, or a process died.
     """
     if jobs == 1:
         for variant in variants:
@@ -126,10 +128,10 @@ def measure_all(
             pool.shutdown(cancel_futures=True)
 
 
-def _attempt(variant: Variant, chip: ChipSpec, cache: Path) -> KernelResources | KernelError:
+def _attempt(variant: Variant, chip: ChipSpec, cache: Path) -> KernelResources | CompilationError:
     try:
         return measure(variant, chip, cache)
-    except KernelError as error:
+    except CompilationError as error:
         return error
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError
 from runtime.kernels.resources.baseline import Baseline, Record
 from runtime.kernels.resources.catalogue import Variant
 from runtime.kernels.resources.measuring import KernelResources
@@ -63,7 +63,7 @@ class Verdict:
 
 def judge(
     variants: Collection[Variant],
-    measured: Mapping[str, KernelResources | KernelError],
+    measured: Mapping[str, KernelResources | CompilationError],
     baseline: Baseline,
     compilers: Mapping[str, str],
     chip: ChipSpec,
@@ -79,7 +79,7 @@ def judge(
     findings = []
     for variant in sorted(variants, key=lambda variant: variant.name):
         found = measured[variant.name]
-        if isinstance(found, KernelError):
+        if isinstance(found, CompilationError):
             findings.append(Finding(variant.name, None, "broken", (str(found),)))
         else:
             findings.append(_finding(variant, found, baseline.records.get(variant.name), chip))

@@ -9,26 +9,18 @@ import triton.language as tl
 from torch import Tensor
 
 from runtime.kernels.gate import Activation
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.variants import TritonVariant
 
 FORMS: Mapping[Activation, int] = {"silu": 1, "gelu_tanh": 2}
 """What `gated` calls them."""
 
 _BLOCK, _WARPS = 1024, 4
-_SIGNATURE = {"x": "*fp16", "out": "*fp16", "width": "i32", "form": "i32"}
-_ARGUMENTS = tuple(_SIGNATURE)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    yield TritonVariant(
-        name="gated_activation",
-        module=__name__,
-        function="gated_activation_kernel",
-        signature=_SIGNATURE,
-        constexprs={"BLOCK": _BLOCK},
-        num_warps=_WARPS,
-    )
+    yield _variant()
 
 
 def silu_and_mul(x: Tensor) -> Tensor:
@@ -44,9 +36,22 @@ def gelu_tanh_and_mul(x: Tensor) -> Tensor:
 def _launch(x: Tensor, form: Activation) -> Tensor:
     width = x.shape[-1] // 2
     out = x.new_empty(*x.shape[:-1], width)
-    grid = (out.numel() // width, triton.cdiv(width, _BLOCK))
-    gated_activation_kernel[grid](x, out, width, FORMS[form], BLOCK=_BLOCK, num_warps=_WARPS)
+    _kernel()((out.numel() // width, triton.cdiv(width, _BLOCK), 1), x, out, width, FORMS[form])
     return out
+
+
+def _variant() -> TritonVariant:
+    return TritonVariant(
+        name="gated_activation",
+        module=__name__,
+        function="gated_activation_kernel",
+        signature={"x": "*fp16", "out": "*fp16", "width": "i32", "form": "i32"},
+        constexprs={"BLOCK": _BLOCK},
+        num_warps=_WARPS,
+    )
+
+
+_kernel = kernels_of(_variant)
 
 
 @triton.jit
@@ -57,8 +62,7 @@ def gated(gate, up, form):
     return gate / (1 + tl.exp(-tl.where(form == 2, gelu, gate))) * up
 
 
-# Compiled once for all values and alignments, so that what runs is what was checked.
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+@triton.jit
 def gated_activation_kernel(x, out, width, form, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

@@ -133,30 +133,109 @@ def store_outputs(
 
 
 @triton.jit
-def store_part(
-    part,
+def hand_over(
     known,
+    parts,
+    counter,
+    index,
+    count,
     lane,
-    limits,
-    length,
-    splits,
+    stored_rows,
+    ENCODING: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+):
+    """Store the sums of one part, and in the block that is the last to do so join those of all.
+
+    Args:
+        parts: where, for float32 [count, ROWS, HEAD_DIM + 2]; index: of this part.
+        counter: how many parts are there, int32: 0 before the first and after the last.
+        stored_rows: how many of the rows there are.
+
+    Returns:
+        The sums of all parts, or else this one's; and whether they are those of all.
+    """
+    _store_part(parts + index * ROWS * (HEAD_DIM + 2), known, lane, stored_rows, ENCODING, HEAD_DIM, ROWS)
+    # All threads have stored before one of them tells the other blocks so.
+    tl.debug_barrier()
+    is_last = tl.atomic_add(counter, 1, sem="acq_rel", scope="gpu") == count - 1
+    if is_last:
+        known = _join_parts(parts, count, lane, stored_rows, ENCODING, HEAD_DIM, ROWS, KEYS)
+        tl.store(counter, 0)
+    return known, is_last
+
+
+@triton.jit
+def _store_part(part, known, lane, stored_rows, ENCODING: tl.constexpr, HEAD_DIM: tl.constexpr, ROWS: tl.constexpr):
+    """Store of each row its weighted values, an element of all lanes after another, its largest score and the sum of
+    its weights.
+    """
+    LANES: tl.constexpr = lanes_of(ENCODING, HEAD_DIM)
+    tops, totals, sums = known
+    for row in tl.static_range(ROWS):
+        exists = row < stored_rows
+        top = tl.max(tops[row], 0)
+        share = tl.exp(tops[row] - top)
+        place = part + row * (HEAD_DIM + 2)
+        for element in tl.static_range(_elements(ENCODING, HEAD_DIM)):
+            value = tl.sum(sums[row * _elements(ENCODING, HEAD_DIM) + element] * share[:, None], 0)
+            tl.store(place + element * LANES + lane, value, mask=exists & (lane >= 0))
+        tl.store(place + HEAD_DIM, top, mask=exists)
+        tl.store(place + HEAD_DIM + 1, tl.sum(totals[row] * share, 0), mask=exists)
+
+
+@triton.jit
+def _join_parts(
+    parts,
+    count,
+    lane,
+    stored_rows,
+    ENCODING: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+):
+    """The sums of all parts, which are added like keys, always in the same order."""
+    tops, totals, sums = no_sums(ENCODING, HEAD_DIM, ROWS, KEYS)
+    for at in range(0, count, KEYS):
+        part = at + tl.arange(0, KEYS)
+        known = (tops, totals, sums)
+        tops, totals, sums = _add_parts(known, parts, part, part < count, lane, stored_rows, ENCODING, HEAD_DIM, ROWS)
+    return tops, totals, sums
+
+
+@triton.jit
+def _add_parts(
+    known,
+    parts,
+    part,
+    present,
+    lane,
+    stored_rows,
     ENCODING: tl.constexpr,
     HEAD_DIM: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Hand on the sums of a part of the context: of each row its elements, its largest score and its weights."""
+    """The sums with those of a tile of parts."""
+    LANES: tl.constexpr = lanes_of(ENCODING, HEAD_DIM)
     tops, totals, sums = known
-    _, first_row, group, _, _ = limits
+    new_tops, new_totals, new_sums = (), (), ()
     for row in tl.static_range(ROWS):
-        top = tl.max(tops[row], 0)
-        share = tl.exp(tops[row] - top)
-        place = part + row * splits * (HEAD_DIM + 2)
-        exists = first_row + row < length * group
+        place, read = parts + (part * ROWS + row) * (HEAD_DIM + 2), present & (row < stored_rows)
+        # From the L2 cache, the first that all multiprocessors share.
+        part_top = tl.load(place + HEAD_DIM, mask=read, other=LOWEST, cache_modifier=".cg")
+        part_total = tl.load(place + HEAD_DIM + 1, mask=read, other=0, cache_modifier=".cg")
+        values = ()
         for element in tl.static_range(_elements(ENCODING, HEAD_DIM)):
-            value = tl.sum(sums[row * _elements(ENCODING, HEAD_DIM) + element] * share[:, None], 0)
-            tl.store(place + column_of(lane, element, ENCODING, HEAD_DIM), value, mask=exists & (lane >= 0))
-        tl.store(place + HEAD_DIM, top, mask=exists)
-        tl.store(place + HEAD_DIM + 1, tl.sum(totals[row] * share, 0), mask=exists)
+            column = (element * LANES + lane)[None, :]
+            values = values + (tl.load(place[:, None] + column, mask=read[:, None], other=0, cache_modifier=".cg"),)
+        top = tl.maximum(tops[row], part_top)
+        kept, share = tl.exp(tops[row] - top), tl.exp(part_top - top)
+        new_tops = new_tops + (top,)
+        new_totals = new_totals + (totals[row] * kept + part_total * share,)
+        new_sums = new_sums + _weighted(sums, kept, share, (values, ()), row, ENCODING, HEAD_DIM)
+    return new_tops, new_totals, new_sums
 
 
 @triton.constexpr_function

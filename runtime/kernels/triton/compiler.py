@@ -9,9 +9,9 @@ from pathlib import Path
 import triton
 from triton import knobs
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+from triton.compiler import ASTSource, CompiledKernel
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError, KernelError
 from runtime.kernels.variants import TritonVariant
 
 _WARP = 32
@@ -46,6 +46,17 @@ def version() -> str:
     return str(triton.__version__)
 
 
+def compile_for(variant: TritonVariant, target: GPUTarget) -> CompiledKernel:
+    """A variant as Triton compiles it, or finds it in its cache."""
+    source = ASTSource(
+        fn=getattr(import_module(variant.module), variant.function),
+        signature={**variant.signature, **dict.fromkeys(variant.constexprs, "constexpr")},
+        constexprs=dict(variant.constexprs),
+    )
+    options = {"num_warps": variant.num_warps, "num_stages": variant.num_stages}
+    return triton.compile(source, target=target, options=options)
+
+
 def compile_variant(variant: TritonVariant, capability: tuple[int, int], cache: Path) -> CompiledVariant:
     """Compile a variant for a compute capability, or find it in the cache.
 
@@ -53,21 +64,18 @@ def compile_variant(variant: TritonVariant, capability: tuple[int, int], cache: 
         cache: folder of Triton's own cache, which keys by sources, types, constants, options and compiler.
 
     Raises:
-        KernelError: it does not compile.
+        CompilationError: it does not compile.
+        OSError: the cache, or the folder of temporary files, cannot be used.
     """
     target = GPUTarget("cuda", 10 * capability[0] + capability[1], _WARP)
-    options = {"num_warps": variant.num_warps, "num_stages": variant.num_stages}
     with knobs.cache.scope():
         knobs.cache.dir = str(cache)
         try:
-            source = ASTSource(
-                fn=getattr(import_module(variant.module), variant.function),
-                signature={**variant.signature, **dict.fromkeys(variant.constexprs, "constexpr")},
-                constexprs=dict(variant.constexprs),
-            )
-            compiled = triton.compile(source, target=target, options=options)
+            compiled = compile_for(variant, target)
+        except (OSError, MemoryError):
+            raise  # the machine's fault, which says nothing of the kernel
         except Exception as error:  # of a wrong declaration, or whatever the compiler's passes raise
-            raise KernelError(f"{variant.name} does not compile: {error}") from error
+            raise CompilationError(f"does not compile: {error}") from error
     return CompiledVariant(
         entry=compiled.metadata.name,
         cubin=compiled.asm["cubin"],

@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
 from runtime.formats.weights.matrix import PackedMatrix
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.triton.weight_operands import UNITS, operands
 from runtime.kernels.triton.weight_units import first_column, read_unit
 from runtime.kernels.variants import TritonVariant
 
 _OUTPUTS, _UNITS, _WARPS = 4, 128, 4
 _NUMBERS = ("first_row", "rows", "k", "row_stride", "groups", "group_size", "group_rows", "has_offsets")
-_ARGUMENTS = ("codes", "scales", "offsets", "out", *_NUMBERS)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    for form, units in UNITS.items():
-        if form == "fp16":
-            continue
-        yield TritonVariant(
-            name=f"dequantize[{form}]",
-            module=__name__,
-            function="dequantize_kernel",
-            signature={
-                "codes": units.codes,
-                "scales": units.scales,
-                "offsets": units.offsets,
-                "out": "*i64",
-                **dict.fromkeys(_NUMBERS, "i32"),
-            },
-            constexprs=_constants(form),
-            num_warps=_WARPS,
-        )
+    yield from (_variant(form) for form in UNITS if form != "fp16")
 
 
 def dequantize(weight: PackedMatrix, first_row: int, out: Tensor) -> None:
@@ -51,24 +34,38 @@ def dequantize(weight: PackedMatrix, first_row: int, out: Tensor) -> None:
     rows, k = out.shape
     parts = operands(weight)
     units = k // UNITS[parts.form].weights
-    dequantize_kernel[(triton.cdiv(rows, _OUTPUTS), triton.cdiv(units, _UNITS))](
-        *parts.tensors(),
-        out.view(torch.int64),
-        first_row,
-        rows,
-        k,
-        *parts.numbers(),
-        **_constants(parts.form),
+    grid = triton.cdiv(rows, _OUTPUTS), triton.cdiv(units, _UNITS), 1
+    _kernel(parts.form)(grid, *parts.tensors(), out, first_row, rows, k, *parts.numbers())
+
+
+def _variant(form: str) -> TritonVariant:
+    units = UNITS[form]
+    return TritonVariant(
+        name=f"dequantize[{form}]",
+        module=__name__,
+        function="dequantize_kernel",
+        signature={
+            "codes": units.codes,
+            "scales": units.scales,
+            "offsets": units.offsets,
+            "out": "*i64",
+            **dict.fromkeys(_NUMBERS, "i32"),
+        },
+        constexprs={
+            "FORMAT": form,
+            "WEIGHTS": units.weights,
+            "SIDE": units.side,
+            "OUTPUTS": _OUTPUTS,
+            "UNITS": _UNITS,
+        },
         num_warps=_WARPS,
     )
 
 
-def _constants(form: str) -> dict[str, object]:
-    units = UNITS[form]
-    return {"FORMAT": form, "WEIGHTS": units.weights, "SIDE": units.side, "OUTPUTS": _OUTPUTS, "UNITS": _UNITS}
+_kernel = kernels_of(_variant)
 
 
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+@triton.jit
 def dequantize_kernel(
     codes,
     scales,

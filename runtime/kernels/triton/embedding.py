@@ -11,27 +11,22 @@ from torch import Tensor
 
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.kernels.triton.dequantize import dequantize
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.triton.weight_operands import COLUMN_ALIGNMENT
 from runtime.kernels.variants import TritonVariant
 
 _BLOCK, _WARPS = 1024, 4
-_ARGUMENTS = ("table", "tokens", "out", "d", "scale")
+_RESIDUALS = {torch.float16: "fp16", torch.float32: "fp32"}
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    for residual in ("fp16", "fp32"):
-        yield TritonVariant(
-            name=f"embedding[{residual}]",
-            module=__name__,
-            function="embedding_kernel",
-            signature={"table": "*fp16", "tokens": "*i64", "out": f"*{residual}", "d": "i32", "scale": "fp32"},
-            constexprs={"BLOCK": _BLOCK},
-            num_warps=_WARPS,
-        )
+    yield from map(_variant, _RESIDUALS.values())
 
 
-def embedding(table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, scale: float) -> Tensor:
+def embedding(
+    table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, scale: float, room: Tensor | None = None
+) -> Tensor:
     """As the reference, for a float16 table or a packed one, into float16 or float32.
 
     Rows of a packed table are picked first, so that only these are decoded; nothing of a GGUF table goes through the
@@ -40,10 +35,8 @@ def embedding(table: Tensor | PackedMatrix, tokens: Tensor, dtype: torch.dtype, 
     if isinstance(table, PackedMatrix):
         table, tokens = _decoded(table.select_rows(tokens)), torch.arange(len(tokens), device=tokens.device)
     d = table.shape[1]
-    out = torch.empty((len(tokens), d), dtype=dtype, device=tokens.device)
-    embedding_kernel[(len(tokens), triton.cdiv(d, _BLOCK))](
-        table, tokens, out, d, scale, BLOCK=_BLOCK, num_warps=_WARPS
-    )
+    out = torch.empty((len(tokens), d), dtype=dtype, device=tokens.device) if room is None else room
+    _kernel(_RESIDUALS[dtype])((len(tokens), triton.cdiv(d, _BLOCK), 1), table, tokens, out, d, scale)
     return out
 
 
@@ -56,7 +49,21 @@ def _decoded(rows: PackedMatrix) -> Tensor:
     return decoded
 
 
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+def _variant(residual: str) -> TritonVariant:
+    return TritonVariant(
+        name=f"embedding[{residual}]",
+        module=__name__,
+        function="embedding_kernel",
+        signature={"table": "*fp16", "tokens": "*i64", "out": f"*{residual}", "d": "i32", "scale": "fp32"},
+        constexprs={"BLOCK": _BLOCK},
+        num_warps=_WARPS,
+    )
+
+
+_kernel = kernels_of(_variant)
+
+
+@triton.jit
 def embedding_kernel(table, tokens, out, d, scale, BLOCK: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

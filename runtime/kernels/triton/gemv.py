@@ -6,8 +6,8 @@ which are joined at the end. Few outputs thus keep as many threads busy as many 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 import triton
@@ -18,9 +18,12 @@ from runtime.formats.weights.matrix import PackedMatrix
 from runtime.kernels.gate import Activation
 from runtime.kernels.triton.activation import FORMS, gated
 from runtime.kernels.triton.bits import half
-from runtime.kernels.triton.weight_operands import UNITS, operands, ordered_inputs
+from runtime.kernels.triton.launch import Kernel, kernels_of
+from runtime.kernels.triton.weight_operands import UNITS, column_order, operands, ordered_inputs
 from runtime.kernels.triton.weight_units import first_column, read_unit
 from runtime.kernels.variants import TritonVariant
+
+Weight = Tensor | PackedMatrix
 
 MAX_ROWS = 8
 """From here on the arithmetic of decoding in registers takes longer than to decode once for all rows."""
@@ -41,103 +44,116 @@ _NUMBERS = (
     "accumulate",
     "gate",
 )
-_ARGUMENTS = ("x", "codes", "scales", "offsets", "bias", "out", *_NUMBERS)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    for form, units in UNITS.items():
-        for rows in _ROWS:
-            yield TritonVariant(
-                name=f"gemv[{form},m{rows}]",
-                module=__name__,
-                function="gemv_kernel",
-                signature={
-                    "x": "*i64",
-                    "codes": units.codes,
-                    "scales": units.scales,
-                    "offsets": units.offsets,
-                    "bias": "*fp16",
-                    "out": "*u8",
-                    **dict.fromkeys(_NUMBERS, "i32"),
-                },
-                constexprs=_constants(form, rows),
-                num_warps=_WARPS,
-            )
+    yield from (_variant(form, rows) for form in UNITS for rows in _ROWS)
 
 
-def product(x: Tensor, weight: Tensor | PackedMatrix, bias: Tensor | None = None) -> Tensor:
-    """x @ weight.T + bias, with float32 sums.
+class Gemv:
+    """The products of few rows with one weight, and all of their launches that is the same for every call.
 
-    Args:
-        x: float16 [M, K], M from 1 to `MAX_ROWS`, K a multiple of `weight_operands.COLUMN_ALIGNMENT`.
-        weight: [N, K], float16 and contiguous, or packed.
-        bias: float16 [N].
-
-    Returns:
-        float16 [M, N].
+    It is prepared once, by whoever holds the weight, and called in every step.
     """
-    out = torch.empty((x.shape[0], weight.shape[0]), dtype=torch.float16, device=x.device)
-    _launch(out, x, weight, bias, accumulate=False)
-    return out
+
+    def __init__(self, weight: Weight, bias: Tensor | None = None, activation: Activation | None = None) -> None:
+        """Prepare a product with float32 sums, and what becomes of the sums before they are rounded.
+
+        Args:
+            weight: [N, K], float16 and contiguous, or packed; K is a multiple of `weight_operands.COLUMN_ALIGNMENT`.
+            bias: float16 [N].
+            activation: the result is this gated activation of the product, [M, N / 2].
+        """
+        (outputs, inputs), parts = weight.shape, operands(weight)
+        self._order = column_order(weight)
+        self._columns = outputs if activation is None else outputs // 2
+        self._kernels = _kernels_by_rows(parts.form)
+        self._grid = triton.cdiv(outputs, _outputs(parts.form)), 1, 1
+        self._pointers = *parts.tensors(), parts.codes if bias is None else bias
+        self._numbers = outputs, inputs, *parts.numbers(), int(bias is not None)
+        self._gate = 0 if activation is None else FORMS[activation]
+
+    def __call__(self, x: Tensor, room: Tensor | None = None) -> Tensor:
+        """x @ weight.T, with the bias and the activation that were prepared.
+
+        Args:
+            x: float16 [M, K], M from 1 to `MAX_ROWS`.
+            room: becomes the result.
+
+        Returns:
+            float16 [M, N], or [M, N / 2] if it is gated.
+        """
+        rows = x.shape[0]
+        out = torch.empty((rows, self._columns), dtype=torch.float16, device=x.device) if room is None else room
+        x = ordered_inputs(x, self._order)
+        self._kernels[rows](self._grid, x, *self._pointers, out, rows, *self._numbers, 0, 0, self._gate)
+        return out
+
+    def add_to(self, target: Tensor, x: Tensor) -> None:
+        """Add what a call would return to a contiguous target of that size, float16 or float32, in place."""
+        rows, is_wide = x.shape[0], int(target.dtype is torch.float32)
+        x = ordered_inputs(x, self._order)
+        self._kernels[rows](self._grid, x, *self._pointers, target, rows, *self._numbers, is_wide, 1, self._gate)
 
 
-def gated_product(x: Tensor, weight: Tensor | PackedMatrix, bias: Tensor | None, form: Activation) -> Tensor:
-    """The gated activation of that form of x @ weight.T + bias, in one launch; the rest is as for `product`.
-
-    Returns:
-        float16 [M, N / 2]; the sums are not rounded before they are activated.
-    """
-    out = torch.empty((x.shape[0], weight.shape[0] // 2), dtype=torch.float16, device=x.device)
-    _launch(out, x, weight, bias, accumulate=False, gate=FORMS[form])
-    return out
+def product(x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
+    """x @ weight.T + bias, [M, N]; see `Gemv`."""
+    return Gemv(weight, bias)(x)
 
 
-def add_product(target: Tensor, x: Tensor, weight: Tensor | PackedMatrix) -> None:
-    """Add x @ weight.T to a contiguous target [M, N], float16 or float32, in place; the rest is as for `product`."""
-    _launch(target, x, weight, None, accumulate=True)
+def gated_product(x: Tensor, weight: Weight, bias: Tensor | None, form: Activation) -> Tensor:
+    """The gated activation of that form of x @ weight.T + bias, [M, N / 2]; see `Gemv`."""
+    return Gemv(weight, bias, form)(x)
 
 
-def _launch(
-    out: Tensor, x: Tensor, weight: Tensor | PackedMatrix, bias: Tensor | None, *, accumulate: bool, gate: int = 0
-) -> None:
-    x = ordered_inputs(x, weight)
-    (m, k), n = x.shape, weight.shape[0]
-    parts = operands(weight)
-    constants = _constants(parts.form, next(rows for rows in _ROWS if rows >= m))
-    gemv_kernel[(triton.cdiv(n, constants["OUTPUTS"]),)](
-        x.view(torch.int64),
-        *parts.tensors(),
-        x if bias is None else bias,
-        out.view(torch.uint8),
-        m,
-        n,
-        k,
-        *parts.numbers(),
-        int(bias is not None),
-        int(out.dtype == torch.float32),
-        int(accumulate),
-        gate,
-        **constants,
+def add_product(target: Tensor, x: Tensor, weight: Weight) -> None:
+    """Add x @ weight.T to a target [M, N], in place; see `Gemv`."""
+    Gemv(weight).add_to(target, x)
+
+
+def _variant(form: str, rows: int) -> TritonVariant:
+    units = UNITS[form]
+    return TritonVariant(
+        name=f"gemv[{form},m{rows}]",
+        module=__name__,
+        function="gemv_kernel",
+        signature={
+            "x": "*i64",
+            "codes": units.codes,
+            "scales": units.scales,
+            "offsets": units.offsets,
+            "bias": "*fp16",
+            "out": "*u8",
+            **dict.fromkeys(_NUMBERS, "i32"),
+        },
+        constexprs={
+            "FORMAT": form,
+            "WEIGHTS": units.weights,
+            "SIDE": units.side,
+            "ROWS": rows,
+            "OUTPUTS": _outputs(form),
+            "UNITS": _UNITS,
+        },
         num_warps=_WARPS,
     )
 
 
-def _constants(form: str, rows: int) -> dict[str, Any]:
-    """A block has four outputs, or two where a unit is large: a thread then holds 32 weights at a time."""
-    units = UNITS[form]
-    return {
-        "FORMAT": form,
-        "WEIGHTS": units.weights,
-        "SIDE": units.side,
-        "ROWS": rows,
-        "OUTPUTS": 2 if units.weights > 8 else 4,
-        "UNITS": _UNITS,
-    }
+def _outputs(form: str) -> int:
+    """Outputs of a block: fewer where a unit is large, since a thread then holds 32 weights at a time."""
+    return 2 if UNITS[form].weights > 8 else 4
 
 
-# Compiled once for all values and alignments, so that what runs is what was checked.
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+_kernel = kernels_of(_variant)
+
+
+@functools.cache
+def _kernels_by_rows(form: str) -> tuple[Kernel, ...]:
+    """The kernel for each number of rows, up to `MAX_ROWS`."""
+    return tuple(_kernel(form, next(size for size in _ROWS if size >= rows)) for rows in range(MAX_ROWS + 1))
+
+
+@triton.jit
 def gemv_kernel(
     x,
     codes,

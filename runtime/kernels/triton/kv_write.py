@@ -12,10 +12,11 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from runtime.formats.kv.declarations import KV_CODECS, KVCodecSpec
+from runtime.formats.kv.declarations import KV_CODECS
 from runtime.kernels.paged import KVPages
 from runtime.kernels.rotation import Rotation
 from runtime.kernels.triton.encode import int8_scale, to_e4m3, to_e5m2, to_int8
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.variants import TritonVariant
 
 _WARPS = 1
@@ -24,8 +25,7 @@ _BLOCKS = (128, 256)
 
 _STORAGE: Mapping[str, str] = {"float32": "*fp32", "float16": "*fp16", "uint8": "*u8"}
 _POINTERS = {
-    "query": "*fp16",
-    "key": "*fp16",
+    "head": "*fp16",
     "value": "*fp16",
     "cos": "*fp16",
     "sin": "*fp16",
@@ -37,8 +37,9 @@ _POINTERS = {
     "values": "",
 }
 _NUMBERS = {
-    "key_stride": "i32",
+    "head_stride": "i32",
     "value_stride": "i32",
+    "first_value": "i32",
     "num_heads": "i32",
     "num_kv_heads": "i32",
     "head_dim": "i32",
@@ -51,92 +52,90 @@ _NUMBERS = {
     "k_scale": "fp32",
     "v_scale": "fp32",
 }
-_ARGUMENTS = (*_POINTERS, *_NUMBERS)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
     forms = {(spec.storage_dtype, spec.element_dtype) for spec in KV_CODECS if spec.storage_dtype in _STORAGE}
     for storage, element in sorted(forms):
-        for block in _BLOCKS:
-            yield TritonVariant(
-                name=f"kv_write[{element},d{block}]",
-                module=__name__,
-                function="kv_write_kernel",
-                signature={**_POINTERS, "keys": _STORAGE[storage], "values": _STORAGE[storage], **_NUMBERS},
-                constexprs={"ELEMENT": element, "BLOCK": block},
-                num_warps=_WARPS,
-            )
+        yield from (_variant(storage, element, block) for block in _BLOCKS)
 
 
 def write_pages(pages: KVPages, slots: Tensor, keys: Tensor, values: Tensor) -> None:
     """As the reference, for float16 keys and values whose heads are contiguous."""
-    _launch(pages, slots, keys, keys, values, None, keys)
+    absent = keys, keys, keys, keys
+    strides = keys.stride(0), values.stride(0), 0
+    _launch(pages, (keys, values, *absent, slots, keys), strides, (keys.shape[0], 0, keys.shape[2]), (0, 0, 0.0))
 
 
-def rotate_and_write(pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation) -> Tensor:
+def rotate_and_write(
+    pages: KVPages, slots: Tensor, heads: Tensor, rotation: Rotation, room: Tensor | None = None
+) -> Tensor:
     """As the reference, for contiguous float16 heads."""
+    cos, sin, query_norm, key_norm, eps = rotation
+    tokens, total, head_dim = heads.shape
     num_kv_heads = pages.keys.shape[0]
-    num_heads = heads.shape[1] - 2 * num_kv_heads
-    turned = torch.empty((heads.shape[0], num_heads, heads.shape[2]), dtype=heads.dtype, device=heads.device)
-    _, keys, values = heads.split_with_sizes((num_heads, num_kv_heads, num_kv_heads), 1)
-    _launch(pages, slots, heads, keys, values, rotation, turned)
+    size = tokens, total - 2 * num_kv_heads, head_dim
+    turned = torch.empty(size, dtype=heads.dtype, device=heads.device) if room is None else room
+    norms = (cos, cos) if query_norm is None or key_norm is None else (query_norm, key_norm)
+    stride = total * head_dim
+    _launch(
+        pages,
+        (heads, heads, cos, sin, *norms, slots, turned),
+        (stride, stride, total - num_kv_heads),
+        size,
+        (int(norms[0] is not cos), 1, eps),
+    )
     return turned
 
 
 def _launch(
     pages: KVPages,
-    slots: Tensor,
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    rotation: Rotation | None,
-    turned: Tensor,
+    pointers: tuple[Tensor, ...],
+    strides: tuple[int, int, int],
+    size: tuple[int, int, int],
+    rotation: tuple[int, int, float],
 ) -> None:
-    tokens, num_kv_heads, head_dim = keys.shape
-    num_heads = 0 if rotation is None else turned.shape[1]
+    """Launch with the parts of the kernel's arguments that depend on what is written; `size` is that of `turned`."""
+    tokens, num_heads, head_dim = size
+    num_kv_heads, num_slots, row = pages.keys.shape
     spec = pages.codec.spec
-    cos, sin = (keys, keys) if rotation is None else (rotation.cos, rotation.sin)
-    norms = (None, None) if rotation is None else (rotation.query_norm, rotation.key_norm)
-    absent = keys.new_empty(0, dtype=torch.float32)
-    kv_write_kernel[(tokens, num_heads + 2 * num_kv_heads)](
-        query,
-        keys,
-        values,
-        cos,
-        sin,
-        *(absent if norm is None else norm for norm in norms),
-        slots,
-        turned,
+    kernel = _kernel(spec.storage_dtype, spec.element_dtype, max(_BLOCKS[0], 1 << (head_dim - 1).bit_length()))
+    kernel(
+        (tokens, num_heads + 2 * num_kv_heads, 1),
+        *pointers,
         pages.keys,
         pages.values,
-        keys.stride(0),
-        values.stride(0),
+        *strides,
         num_heads,
         num_kv_heads,
         head_dim,
-        pages.keys.shape[1],
-        pages.keys.shape[2],
+        num_slots,
+        row,
         spec.group_size or head_dim,
-        int(None not in norms),
-        int(rotation is not None),
-        0.0 if rotation is None else rotation.eps,
+        *rotation,
         pages.k_scale,
         pages.v_scale,
-        **_constants(spec, head_dim),
+    )
+
+
+def _variant(storage: str, element: str, block: int) -> TritonVariant:
+    return TritonVariant(
+        name=f"kv_write[{element},d{block}]",
+        module=__name__,
+        function="kv_write_kernel",
+        signature={**_POINTERS, "keys": _STORAGE[storage], "values": _STORAGE[storage], **_NUMBERS},
+        constexprs={"ELEMENT": element, "BLOCK": block},
         num_warps=_WARPS,
     )
 
 
-def _constants(spec: KVCodecSpec, head_dim: int) -> dict[str, object]:
-    return {"ELEMENT": spec.element_dtype, "BLOCK": max(_BLOCKS[0], triton.next_power_of_2(head_dim))}
+_kernel = kernels_of(_variant)
 
 
-# Compiled once for all values and alignments, so that what runs is what was checked.
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+@triton.jit
 def kv_write_kernel(
-    query,
-    key,
+    head,
     value,
     cos,
     sin,
@@ -146,8 +145,9 @@ def kv_write_kernel(
     turned,
     keys,
     values,
-    key_stride,
+    head_stride,
     value_stride,
+    first_value,
     num_heads,
     num_kv_heads,
     head_dim,
@@ -163,30 +163,29 @@ def kv_write_kernel(
     BLOCK: tl.constexpr,
 ):
     token = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1)
+    index = tl.program_id(1)
     cos += token * head_dim
     sin += token * head_dim
     channel = tl.arange(0, BLOCK)
-    if head < num_heads:
-        source = query + token * key_stride + head * head_dim
+    source = head + token * head_stride + index * head_dim
+    if index < num_heads:
         x = _turned(source, cos, sin, query_norm, head_dim, has_norms, rotates, eps, BLOCK)
-        place = (token * num_heads + head) * head_dim + channel
+        place = (token * num_heads + index) * head_dim + channel
         tl.store(turned + place, x.to(tl.float16), mask=channel < head_dim)
     else:
         slot = tl.load(slots + token)
-        head -= num_heads
-        if head < num_kv_heads:
-            source = key + token * key_stride + head * head_dim
+        index -= num_heads
+        if index < num_kv_heads:
             x = _turned(source, cos, sin, key_norm, head_dim, has_norms, rotates, eps, BLOCK)
             _store(
-                keys + (head.to(tl.int64) * num_slots + slot) * row, x, k_scale, head_dim, group_size, ELEMENT, BLOCK
+                keys + (index.to(tl.int64) * num_slots + slot) * row, x, k_scale, head_dim, group_size, ELEMENT, BLOCK
             )
         else:
-            head -= num_kv_heads
-            source = value + token * value_stride + head * head_dim
+            index -= num_kv_heads
+            source = value + token * value_stride + (first_value + index) * head_dim
             x = tl.load(source + channel, mask=channel < head_dim, other=0).to(tl.float32)
             _store(
-                values + (head.to(tl.int64) * num_slots + slot) * row, x, v_scale, head_dim, group_size, ELEMENT, BLOCK
+                values + (index.to(tl.int64) * num_slots + slot) * row, x, v_scale, head_dim, group_size, ELEMENT, BLOCK
             )
 
 

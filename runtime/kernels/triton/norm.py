@@ -9,28 +9,21 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.variants import TritonVariant
 
 _BLOCK, _WARPS = 2048, 8
-_POINTERS = {"x": "", "branch": "*fp16", "post_weight": "*fp32", "weight": "*fp32", "out": "*fp16"}
-_NUMBERS = {"d": "i32", "eps": "fp32", "has_branch": "i32", "has_post_norm": "i32"}
-_ARGUMENTS = (*_POINTERS, *_NUMBERS)
+_RESIDUALS = {torch.float16: "fp16", torch.float32: "fp32"}
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    for residual in ("fp16", "fp32"):
-        yield TritonVariant(
-            name=f"rms_norm[{residual}]",
-            module=__name__,
-            function="rms_norm_kernel",
-            signature={**_POINTERS, "x": f"*{residual}", **_NUMBERS},
-            constexprs={"BLOCK": _BLOCK},
-            num_warps=_WARPS,
-        )
+    yield from map(_variant, _RESIDUALS.values())
 
 
-def rms_norm(x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = None) -> Tensor:
+def rms_norm(
+    x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = None, room: Tensor | None = None
+) -> Tensor:
     """As the reference, for float16 results.
 
     Args:
@@ -38,40 +31,57 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float, dtype: torch.dtype | None = 
         weight: float32 [d].
         eps: added to the mean square.
         dtype: float16; None where `x` is float16 itself.
+        room: becomes the result.
     """
-    return _launch(x, None, None, weight, eps, x.dtype if dtype is None else dtype)
-
-
-def add_rms_norm(
-    residual: Tensor, branch: Tensor, weight: Tensor, eps: float, dtype: torch.dtype, post_weight: Tensor | None = None
-) -> Tensor:
-    """As the reference, for a contiguous residual in float16 or float32, and a branch and a result in float16."""
-    return _launch(residual, branch, post_weight, weight, eps, dtype)
-
-
-def _launch(
-    x: Tensor, branch: Tensor | None, post_weight: Tensor | None, weight: Tensor, eps: float, dtype: torch.dtype
-) -> Tensor:
-    d = x.shape[-1]
-    out = torch.empty_like(x, dtype=dtype)
-    rms_norm_kernel[(x.numel() // d,)](
-        x,
-        out if branch is None else branch,
-        weight if post_weight is None else post_weight,
-        weight,
-        out,
-        d,
-        eps,
-        int(branch is not None),
-        int(post_weight is not None),
-        BLOCK=_BLOCK,
-        num_warps=_WARPS,
-    )
+    out = torch.empty_like(x, dtype=dtype) if room is None else room
+    d = weight.shape[0]
+    _kernel(_RESIDUALS[x.dtype])((x.numel() // d, 1, 1), x, out, weight, weight, out, d, eps, 0, 0)
     return out
 
 
-# Compiled once for all values and alignments, so that what runs is what was checked.
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+def add_rms_norm(
+    residual: Tensor,
+    branch: Tensor,
+    weight: Tensor,
+    eps: float,
+    dtype: torch.dtype,
+    post_weight: Tensor | None = None,
+    room: Tensor | None = None,
+) -> Tensor:
+    """As the reference, for a contiguous residual in float16 or float32, and a branch and a result in float16."""
+    out = torch.empty_like(residual, dtype=dtype) if room is None else room
+    d, has_post_norm = weight.shape[0], int(post_weight is not None)
+    after = weight if post_weight is None else post_weight
+    grid = (residual.numel() // d, 1, 1)
+    _kernel(_RESIDUALS[residual.dtype])(grid, residual, branch, after, weight, out, d, eps, 1, has_post_norm)
+    return out
+
+
+def _variant(residual: str) -> TritonVariant:
+    return TritonVariant(
+        name=f"rms_norm[{residual}]",
+        module=__name__,
+        function="rms_norm_kernel",
+        signature={
+            "x": f"*{residual}",
+            "branch": "*fp16",
+            "post_weight": "*fp32",
+            "weight": "*fp32",
+            "out": "*fp16",
+            "d": "i32",
+            "eps": "fp32",
+            "has_branch": "i32",
+            "has_post_norm": "i32",
+        },
+        constexprs={"BLOCK": _BLOCK},
+        num_warps=_WARPS,
+    )
+
+
+_kernel = kernels_of(_variant)
+
+
+@triton.jit
 def rms_norm_kernel(x, branch, post_weight, weight, out, d, eps, has_branch, has_post_norm, BLOCK: tl.constexpr):
     first = tl.program_id(0).to(tl.int64) * d
     column = tl.arange(0, BLOCK)

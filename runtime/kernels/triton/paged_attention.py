@@ -3,31 +3,30 @@
 A block attends with up to four rows of one key head over a part of the context, so that keys and values are read once
 for all of them. The rows of a request are the query heads of the key head, token after token. Threads share tokens:
 each keeps maxima and sums of its own, which are joined at the end, so that no thread waits for another in the loop.
-Where contexts were split, a second kernel joins the parts.
+Where a context was split, each block stores the sums of its part and counts itself as done; the last one joins them.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
+from typing import NamedTuple
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from runtime.kernels.paged import KVPages, PagedRows, Scratch
+from runtime.kernels.paged import KVPages, PagedRows, Scratch, likeness
 from runtime.kernels.splits import split_count
 from runtime.kernels.triton.attention_sums import (
-    LOWEST,
     add_keys,
+    hand_over,
     load_queries,
     no_sums,
     part_of_context,
     store_outputs,
-    store_part,
 )
 from runtime.kernels.triton.cached_rows import ENCODINGS, lanes_of, load_rows, row_words, word_elements
+from runtime.kernels.triton.launch import Argument, Grid, Kernel, kernels_of
 from runtime.kernels.variants import TritonVariant
 
 HEAD_DIMS = (64, 128, 256)
@@ -46,6 +45,7 @@ _POINTERS = {
     "values": "*i64",
     "out": "*fp16",
     "partials": "*fp32",
+    "counters": "*i32",
     "query_starts": "*i32",
     "query_lens": "*i32",
     "context_lens": "*i32",
@@ -65,43 +65,13 @@ _NUMBERS = {
     "softcap": "fp32",
     "value_scale": "fp32",
 }
-_JOINED = {
-    "partials": "*fp32",
-    "out": "*fp16",
-    "query_starts": "*i32",
-    "query_lens": "*i32",
-    "context_lens": "*i32",
-    "splits": "i32",
-    "group": "i32",
-    "num_kv_heads": "i32",
-    "window": "i32",
-    "least_split_keys": "i32",
-    "value_scale": "fp32",
-}
-_ARGUMENTS = (*_POINTERS, *_NUMBERS)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
     for head_dim in HEAD_DIMS:
         for rows in _ROWS:
-            for encoding in dict.fromkeys(ENCODINGS.values()):
-                yield TritonVariant(
-                    name=f"paged_attention[{encoding},d{head_dim},m{rows}]",
-                    module=__name__,
-                    function="attend_kernel",
-                    signature={**_POINTERS, **_NUMBERS},
-                    constexprs=_constants(encoding, head_dim, rows),
-                    num_warps=_WARPS,
-                )
-            yield TritonVariant(
-                name=f"paged_attention_join[d{head_dim},m{rows}]",
-                module=__name__,
-                function="join_kernel",
-                signature=_JOINED,
-                constexprs={"HEAD_DIM": head_dim, "ROWS": rows},
-                num_warps=1,
-            )
+            yield from (_variant(encoding, head_dim, rows) for encoding in dict.fromkeys(ENCODINGS.values()))
 
 
 def paged_attention(
@@ -122,6 +92,33 @@ def paged_attention(
     every four of a key head. The grid depends on the width of the block tables and not on the contexts, so that a
     captured graph can be replayed.
     """
+    if query.stride(2) != 1 or query.stride(1) != query.shape[2]:
+        query = query.contiguous()
+    plan = scratch.once(
+        (paged_attention, likeness(query, pages, rows, scale, window, softcap)),
+        lambda: _plan(query, pages, rows, scale=scale, window=window, softcap=softcap, scratch=scratch),
+    )
+    plan.kernel(plan.grid, query, pages.keys, pages.values, out, *plan.shared)
+
+
+class _Plan(NamedTuple):
+    """A launch but for queries, keys, values and outputs."""
+
+    kernel: Kernel
+    grid: Grid
+    shared: tuple[Argument, ...]
+
+
+def _plan(
+    query: Tensor,
+    pages: KVPages,
+    rows: PagedRows,
+    *,
+    scale: float,
+    window: int | None,
+    softcap: float | None,
+    scratch: Scratch,
+) -> _Plan:
     _, num_heads, head_dim = query.shape
     num_kv_heads, num_slots, _ = pages.keys.shape
     group, pairs = num_heads // num_kv_heads, len(rows.query_lens) * num_kv_heads
@@ -134,17 +131,15 @@ def paged_attention(
         visible_keys = min(visible_keys, window)
     least_split_keys = max(LEAST_SPLIT_KEYS, _LEAST_SPLIT_BYTES_PER_ROW * tile // pages.keys.element_size())
     splits = split_count(visible_keys, least_split_keys, pairs * tiles)
-    partials = scratch.buffer((pairs if splits > 1 else 0, tiles * tile, splits, head_dim + 2), query.device)
-    if query.stride(2) != 1 or query.stride(1) != head_dim:
-        query = query.contiguous()
+    partials = scratch.buffer((pairs if splits > 1 else 0, tiles, splits, tile, head_dim + 2), query.device)
+    counters = scratch.counters(pairs * tiles, query.device)
     encoding = ENCODINGS[spec.name]
-    requests = metadata.query_starts, metadata.query_lens, metadata.context_lens
-    attend_kernel[tiles, splits, pairs](
-        query,
-        *(each.view(torch.int64) for each in (pages.keys, pages.values)),
-        out,
+    shared = (
         partials,
-        *requests,
+        counters,
+        metadata.query_starts,
+        metadata.query_lens,
+        metadata.context_lens,
         metadata.block_tables,
         metadata.block_tables.stride(0),
         rows.block_shift,
@@ -152,28 +147,33 @@ def paged_attention(
         *(group, num_kv_heads, query.stride(0), visible_keys, least_split_keys),
         (spec.group_size or head_dim) // word_elements(encoding),
         *(float(scale * pages.k_scale), float(softcap or 0.0), float(pages.v_scale)),
-        **_constants(encoding, head_dim, tile),
+    )
+    return _Plan(_kernel(encoding, head_dim, tile), (tiles, splits, pairs), shared)
+
+
+def _variant(encoding: str, head_dim: int, rows: int) -> TritonVariant:
+    keys = 32 * _WARPS // lanes_of(encoding, head_dim)
+    return TritonVariant(
+        name=f"paged_attention[{encoding},d{head_dim},m{rows}]",
+        module=__name__,
+        function="attend_kernel",
+        signature={**_POINTERS, **_NUMBERS},
+        constexprs={"ENCODING": encoding, "HEAD_DIM": head_dim, "ROWS": rows, "KEYS": keys},
         num_warps=_WARPS,
     )
-    if splits > 1:
-        numbers = splits, group, num_kv_heads, visible_keys, least_split_keys, float(pages.v_scale)
-        join_kernel[tiles * tile, pairs](partials, out, *requests, *numbers, HEAD_DIM=head_dim, ROWS=tile, num_warps=1)
 
 
-@functools.cache
-def _constants(encoding: str, head_dim: int, rows: int) -> dict[str, object]:
-    keys = 32 * _WARPS // lanes_of(encoding, head_dim)
-    return {"ENCODING": encoding, "HEAD_DIM": head_dim, "ROWS": rows, "KEYS": keys}
+_kernel = kernels_of(_variant)
 
 
-# Compiled once for all values and alignments, so that what runs is what was checked.
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+@triton.jit
 def attend_kernel(
     query,
     keys,
     values,
     out,
     partials,
+    counters,
     query_starts,
     query_lens,
     context_lens,
@@ -201,70 +201,57 @@ def attend_kernel(
     before = tl.load(context_lens + request) - length
     first, stop, part = part_of_context(first_row, before, length, group, window, splits, least_split_keys, ROWS)
     begin = first + part_index * part
-    end = tl.minimum(begin + part, stop)
+    end, parts = tl.minimum(begin + part, stop), tl.cdiv(stop - first, part)
     if (first_row >= length * group) | (begin >= end):
         return
     lane, limits = tl.arange(0, lanes_of(ENCODING, HEAD_DIM)), (before, first_row, group, window, softcap)
     queries = query + start * query_stride + head * group * HEAD_DIM
     asked = load_queries(queries, lane, first_row, group, length, query_stride, score_scale, ENCODING, HEAD_DIM, ROWS)
+    pages = keys, values, block_tables + request * table_stride, head.to(tl.int64) * num_slots, block_shift, scale_words
+    known, is_last = _sums_of_keys(asked, pages, begin, end, lane, limits, ENCODING, HEAD_DIM, ROWS, KEYS), True
+    if parts > 1:
+        tile, stored_rows = pair * tl.num_programs(0) + tl.program_id(0), length * group - first_row
+        stored = partials + tile * splits * ROWS * (HEAD_DIM + 2)
+        known, is_last = hand_over(
+            known, stored, counters + tile, part_index, parts, lane, stored_rows, ENCODING, HEAD_DIM, ROWS, KEYS
+        )
+    if is_last:
+        outputs = out + (start * num_kv_heads + head) * group * HEAD_DIM
+        store_outputs(outputs, known, lane, limits, length, num_kv_heads, value_scale, ENCODING, HEAD_DIM, ROWS)
+
+
+@triton.jit
+def _sums_of_keys(
+    asked,
+    pages,
+    begin,
+    end,
+    lane,
+    limits,
+    ENCODING: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+):
+    """The sums of the tokens from `begin` to `end` (excluded).
+
+    Args:
+        asked, limits: as for `add_keys`.
+        pages: (keys, values, the request's table of blocks, the head's first slot, bits of a token's place in its
+            block, words that share a scale).
+    """
+    keys, values, table, first_slot, block_shift, scale_words = pages
     tops, totals, sums = no_sums(ENCODING, HEAD_DIM, ROWS, KEYS)
     for at in range(begin, end, KEYS):
         token = at + tl.arange(0, KEYS)
         present = token < end
-        block = tl.load(block_tables + request * table_stride + (token >> block_shift), mask=present, other=0)
+        block = tl.load(table + (token >> block_shift), mask=present, other=0)
         slot = (block.to(tl.int64) << block_shift) + (token & ((1 << block_shift) - 1))
-        place = (head.to(tl.int64) * num_slots + slot) * row_words(ENCODING, HEAD_DIM)
+        place = (first_slot + slot) * row_words(ENCODING, HEAD_DIM)
         key_rows = load_rows(keys + place, lane, present, scale_words, ENCODING, HEAD_DIM)
         value_rows = load_rows(values + place, lane, present, scale_words, ENCODING, HEAD_DIM)
         known = (tops, totals, sums)
         tops, totals, sums = add_keys(
             known, asked, key_rows, value_rows, token, present, limits, ENCODING, HEAD_DIM, ROWS
         )
-    known = (tops, totals, sums)
-    if splits == 1:
-        outputs = out + (start * num_kv_heads + head) * group * HEAD_DIM
-        store_outputs(outputs, known, lane, limits, length, num_kv_heads, value_scale, ENCODING, HEAD_DIM, ROWS)
-    else:
-        row = pair * tl.num_programs(0) * ROWS + first_row
-        handed_on = partials + (row * splits + part_index) * (HEAD_DIM + 2)
-        store_part(handed_on, known, lane, limits, length, splits, ENCODING, HEAD_DIM, ROWS)
-
-
-@triton.jit(do_not_specialize=tuple(_JOINED), do_not_specialize_on_alignment=tuple(_JOINED))
-def join_kernel(
-    partials,
-    out,
-    query_starts,
-    query_lens,
-    context_lens,
-    splits,
-    group,
-    num_kv_heads,
-    window,
-    least_split_keys,
-    value_scale,
-    HEAD_DIM: tl.constexpr,
-    ROWS: tl.constexpr,
-):
-    index, pair = tl.program_id(0), tl.program_id(1)
-    request, head = pair // num_kv_heads, pair % num_kv_heads
-    length = tl.load(query_lens + request)
-    if index >= length * group:
-        return
-    before = tl.load(context_lens + request) - length
-    first_row = index // ROWS * ROWS
-    first, stop, part = part_of_context(first_row, before, length, group, window, splits, least_split_keys, ROWS)
-    column = tl.arange(0, HEAD_DIM)
-    part_row = partials + (pair * tl.num_programs(0) + index) * splits * (HEAD_DIM + 2)
-    top, total, sums = LOWEST, 0.0, tl.zeros((HEAD_DIM,), tl.float32)
-    for _ in range(first, stop, part):
-        part_top = tl.load(part_row + HEAD_DIM)
-        new_top = tl.maximum(top, part_top)
-        kept, share = tl.exp(top - new_top), tl.exp(part_top - new_top)
-        total = total * kept + tl.load(part_row + HEAD_DIM + 1) * share
-        sums = sums * kept + tl.load(part_row + column) * share
-        top = new_top
-        part_row += HEAD_DIM + 2
-    token = tl.load(query_starts + request) + index // group
-    output = out + ((token * num_kv_heads + head) * group + index % group) * HEAD_DIM
-    tl.store(output + column, (sums * (value_scale / total)).to(tl.float16))
+    return tops, totals, sums

@@ -15,32 +15,15 @@ import triton.language as tl
 from torch import Tensor
 
 from runtime.kernels.reference.filters import Filters
+from runtime.kernels.triton.launch import kernels_of
 from runtime.kernels.variants import TritonVariant
 
 _BLOCK, _WARPS = 4096, 16
-_SIGNATURE = {
-    "logits": "*fp32",
-    "temperatures": "*fp32",
-    "top_ks": "*i32",
-    "top_ps": "*fp32",
-    "min_ps": "*fp32",
-    "uniforms": "*fp64",
-    "tokens": "*i64",
-    "vocab": "i32",
-}
-_ARGUMENTS = tuple(_SIGNATURE)
 
 
 def variants() -> Iterator[TritonVariant]:
     """Every variant that a call can need."""
-    yield TritonVariant(
-        name="draw_tokens",
-        module=__name__,
-        function="draw_tokens_kernel",
-        signature=_SIGNATURE,
-        constexprs={"BLOCK": _BLOCK},
-        num_warps=_WARPS,
-    )
+    yield _variant()
 
 
 def draw_tokens(logits: Tensor, filters: Sequence[Filters], uniforms: Sequence[float]) -> Tensor:
@@ -51,13 +34,34 @@ def draw_tokens(logits: Tensor, filters: Sequence[Filters], uniforms: Sequence[f
     top_ks = torch.tensor([each.top_k for each in filters], dtype=torch.int32, device=logits.device)
     chances = torch.tensor(uniforms, dtype=torch.float64, device=logits.device)
     tokens = torch.empty(rows, dtype=torch.int64, device=logits.device)
-    draw_tokens_kernel[(rows,)](
-        logits, temperatures, top_ks, top_ps, min_ps, chances, tokens, vocab, BLOCK=_BLOCK, num_warps=_WARPS
-    )
+    _kernel()((rows, 1, 1), logits, temperatures, top_ks, top_ps, min_ps, chances, tokens, vocab)
     return tokens
 
 
-@triton.jit(do_not_specialize=_ARGUMENTS, do_not_specialize_on_alignment=_ARGUMENTS)
+def _variant() -> TritonVariant:
+    return TritonVariant(
+        name="draw_tokens",
+        module=__name__,
+        function="draw_tokens_kernel",
+        signature={
+            "logits": "*fp32",
+            "temperatures": "*fp32",
+            "top_ks": "*i32",
+            "top_ps": "*fp32",
+            "min_ps": "*fp32",
+            "uniforms": "*fp64",
+            "tokens": "*i64",
+            "vocab": "i32",
+        },
+        constexprs={"BLOCK": _BLOCK},
+        num_warps=_WARPS,
+    )
+
+
+_kernel = kernels_of(_variant)
+
+
+@triton.jit
 def draw_tokens_kernel(logits, temperatures, top_ks, top_ps, min_ps, uniforms, tokens, vocab, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     logits += row.to(tl.int64) * vocab

@@ -101,11 +101,16 @@ def form_of(spec: WeightFormatSpec) -> str:
             return spec.layout
 
 
-def ordered_inputs(x: Tensor, weight: Tensor | PackedMatrix) -> Tensor:
-    """x [M, K] with its columns in the order in which a weight stores its own, contiguous."""
-    if isinstance(weight, PackedMatrix) and "order" in weight.parts:
-        return x.index_select(1, weight.parts["order"])
-    return x.contiguous()
+def column_order(weight: Tensor | PackedMatrix) -> Tensor | None:
+    """The order in which a weight stores its columns, int32 [K]; None where it is that of the inputs."""
+    return weight.parts.get("order") if isinstance(weight, PackedMatrix) else None
+
+
+def ordered_inputs(x: Tensor, order: Tensor | None) -> Tensor:
+    """x [M, K] with its columns in that order, contiguous."""
+    if order is not None:
+        return x.index_select(1, order)
+    return x if x.is_contiguous() else x.contiguous()
 
 
 def operands(weight: Tensor | PackedMatrix) -> WeightOperands:

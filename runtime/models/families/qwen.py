@@ -34,7 +34,7 @@ def _qwen3_from_hf(fields: Fields) -> DecoderConfig:
 
 
 def _qwen2_from_gguf(fields: Fields) -> DecoderConfig:
-    return decoder_from_gguf(fields, family="qwen2", layers=uniform_layers(fields))
+    return replace(decoder_from_gguf(fields, family="qwen2", layers=uniform_layers(fields)), qkv_bias=True)
 
 
 def _qwen3_from_gguf(fields: Fields) -> DecoderConfig:

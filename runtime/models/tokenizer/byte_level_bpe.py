@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 
 from runtime.models.tokenizer.gguf_vocabulary import Vocabulary
@@ -77,6 +77,7 @@ def build_byte_level(vocabulary: Vocabulary) -> Tokenizer:
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in splitting.patterns]
     as_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, as_bytes])
+    tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 

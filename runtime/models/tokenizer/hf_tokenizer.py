@@ -22,7 +22,10 @@ def tokenizer_from_hf(path: Path) -> ModelTokenizer:
     """
     folder, file = (path, path / "tokenizer.json") if path.is_dir() else (path.parent, path)
     if not file.is_file():
-        raise CheckpointError(f"{file}: no such file. Save the tokenizer with `AutoTokenizer.save_pretrained`.")
+        raise CheckpointError(
+            f"{file}: no such file. Save the tokenizer with `AutoTokenizer.save_pretrained`, or name another in the "
+            "setting model.tokenizer: a tokenizer.json, its folder or a .gguf file."
+        )
     try:
         backend = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower

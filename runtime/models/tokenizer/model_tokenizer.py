@@ -7,10 +7,13 @@ doing that here, and not in the library, makes one step of a stream a table look
 from __future__ import annotations
 
 import codecs
+import json
 import threading
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import tokenizers
+from tokenizers.processors import TemplateProcessing
 
 from runtime.errors import RequestError
 
@@ -24,7 +27,7 @@ class ModelTokenizer:
     """Implements `runtime.engine.tokenizer.Tokenizer`. Safe to use from several threads.
 
     Args:
-        backend: splits a text into ids; its post-processor is not used.
+        backend: splits a text into ids. Its post-processor and its decoder are not used, but saved.
         pieces: the bytes of token i, for every id.
         special: control tokens: left out of decoded text, and found in a text only where that is allowed.
         eos_ids: tokens that end an answer.
@@ -87,6 +90,22 @@ class ModelTokenizer:
         except TypeError:
             raise RequestError("The text holds half a surrogate pair, which is no character: take it out.") from None
         return [*self._opening, *ids, *self._closing] if add_special else ids
+
+    def save(self, folder: Path) -> None:
+        """Write it into a folder, as a checkpoint of Hugging Face's brings it: tokenizer.json, and the tokens that end
+        an answer in generation_config.json."""
+        self._backend.post_processor = self._frame()
+        self._backend.save(str(folder / "tokenizer.json"))
+        generation = {"eos_token_id": sorted(self._eos_ids)}
+        (folder / "generation_config.json").write_text(json.dumps(generation, indent=2), encoding="utf-8")
+
+    def _frame(self) -> TemplateProcessing:
+        """What puts the opening and closing tokens around a text."""
+        names = {token: self._backend.id_to_token(token) for token in (*self._opening, *self._closing)}
+        opening, closing = ([names[token] for token in ids] for ids in (self._opening, self._closing))
+        pair = [*opening, "$A", *closing, *(f"{part}:1" for part in (*opening, "$B", *closing))]
+        special = [(name, token) for token, name in names.items()]
+        return TemplateProcessing(single=[*opening, "$A", *closing], pair=pair, special_tokens=special)
 
     def decode(self, ids: Sequence[int], skip_special: bool = True) -> str:
         """The text of `ids`; bytes that form no character become U+FFFD."""

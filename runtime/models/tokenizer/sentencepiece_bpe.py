@@ -9,7 +9,7 @@ Source: `src/bpe_model.cc` of https://github.com/google/sentencepiece
 
 from __future__ import annotations
 
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer, decoders, normalizers
 from tokenizers.models import BPE
 
 from runtime.models.tokenizer.gguf_vocabulary import TokenKind, Vocabulary
@@ -31,6 +31,8 @@ def build_sentencepiece(vocabulary: Vocabulary) -> Tokenizer:
     spaces = normalizers.Replace(" ", SPACE)
     prefixed = vocabulary.flag("add_space_prefix", True)
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), spaces]) if prefixed else spaces
+    joined = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
+    tokenizer.decoder = decoders.Sequence([*joined, decoders.Strip(" ", 1, 0)] if prefixed else joined)
     return tokenizer
 
 

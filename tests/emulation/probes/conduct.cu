@@ -21,11 +21,12 @@ enum Deed {
     PARTIAL_WARP,
 };
 
-/// data: int [64]. Two warps, and 65 ints of dynamic shared memory, the last of which only the deeds touch again.
+/// data: int [blocks, 64]. Two warps, and 65 ints of dynamic shared memory, the last of which only the deeds touch again.
 extern "C" __global__ void conduct(int* data, int deed) {
     __shared__ int fixed[65];
     int* shared = reinterpret_cast<int*>(dynamic_shared());
     const int thread = threadIdx.x, neighbour = thread ^ 1;
+    data += 64 * (blockIdx.x + gridDim.x * blockIdx.y);
 
     if (deed == READ_OUTSIDE && thread == 5) data[0] = data[64];
     if (deed == WRITE_OUTSIDE && thread == 5) data[-1] = 0;

@@ -6,7 +6,6 @@ import pytest
 import torch
 from attention_oracle import poisoned_attention
 
-from runtime.attention import attention as attention_module
 from runtime.attention.attention import Attention
 from runtime.attention.batch import AttentionBatch
 from runtime.attention.declarations import LayerShape
@@ -25,7 +24,7 @@ MIXED = AttentionBatch.build([[0], [1], [2]], [2, 0, 3], [1, 3, 1], 4)
 def test_a_mixed_step_has_a_route_for_each_stage_and_distinct_shape() -> None:
     attention = poisoned_attention([FULL, LOCAL, FULL, LOCAL], 3, 4)
     choices = attention.begin(MIXED).choices
-    chosen = {(shape.window, stage): choice.route.name for (shape, stage), choice in choices.items()}
+    chosen = {(shape.window, stage): choice.spec.name for (shape, stage), choice in choices.items()}
     assert chosen == {
         (None, "decode"): "reference_decode",
         (4, "decode"): "reference_decode",
@@ -50,7 +49,7 @@ def test_refusals_are_counted_by_route_and_reason() -> None:
 
 
 def test_operators_that_do_not_run_are_counted_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_module, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.platforms.packages.find_spec", lambda _name: None)
     shape = LayerShape(8, 2, 64, 0.125)
     cache = PagedKVCache([shape], 2, 16, dtype=torch.float16)
     attention = Attention([shape], cache, declared("sm70"), AttentionConfig(), native_refusal="kernels.native is off")
@@ -174,11 +173,25 @@ def test_a_buffer_keeps_its_place_until_more_is_asked_for() -> None:
     assert (first == 3.0).all()
 
 
+def test_counters_are_zeros_of_their_own_that_are_handed_out_as_they_were_left() -> None:
+    workspace = Workspace()
+    first = workspace.counters(4, CPU)
+    assert (first.tolist(), first.dtype) == ([0] * 4, torch.int32)
+    workspace.buffer((4,), CPU).fill_(3.0)
+    workspace.reset()
+    assert workspace.counters(3, CPU).data_ptr() == first.data_ptr()
+    assert workspace.counters(100, CPU).tolist() == [0] * 100
+    assert first.tolist() == [0] * 4
+
+
 def test_a_buffer_does_not_grow_while_a_graph_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = Workspace()
-    kept = workspace.buffer((4, 8), CPU)
+    kept, counters = workspace.buffer((4, 8), CPU), workspace.counters(4, CPU)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     assert workspace.buffer((32,), CPU).data_ptr() == kept.data_ptr()
     with pytest.raises(RuntimeError, match="a captured graph needs 33 elements of attention workspace"):
         workspace.buffer((33,), CPU)
+    assert workspace.counters(4, CPU).data_ptr() == counters.data_ptr()
+    with pytest.raises(RuntimeError, match="a captured graph needs 5 elements of attention counters"):
+        workspace.counters(5, CPU)

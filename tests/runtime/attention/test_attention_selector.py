@@ -10,15 +10,7 @@ import pytest
 
 from runtime.attention.declarations import OBSERVERS, ROUTE_SPECS, LayerShape, RouteSpec
 from runtime.attention.executors import KERNELS
-from runtime.attention.selector import (
-    NOT_BUILT,
-    RouteContext,
-    explain,
-    find_route,
-    route_reason,
-    select,
-    table_problems,
-)
+from runtime.attention.selector import NOT_BUILT, ROUTES, RouteContext, select
 from runtime.errors import RouteError
 from runtime.formats.kv.declarations import KV_CODECS
 from runtime.platforms.declarations import PLATFORM_SPECS
@@ -26,11 +18,33 @@ from runtime.platforms.declarations import PLATFORM_SPECS
 SHAPE = LayerShape(num_heads=8, num_kv_heads=2, head_dim=128, scale=0.1)
 ON_CARD = RouteContext("decode", "fp16", SHAPE, 16, (1,), "float16", "sm70")
 ON_CPU = replace(ON_CARD, platform="cpu", dtype="float32", codec="fp32")
-ANY = RouteSpec(name="any", stage="any", observer="reference")
+ODD = RouteContext(
+    stage="prefill",
+    codec="fp32",
+    shape=LayerShape(num_heads=7, num_kv_heads=1, head_dim=40, scale=1.0, window=3, softcap=2.0),
+    block_size=5,
+    query_lens=(3, 11),
+    dtype="bfloat16",
+    platform="cuda",
+    missing=(("native", "there is none"), ("triton", "there is none")),
+)
 
 
-def test_the_table_is_sound() -> None:
-    assert table_problems(ROUTE_SPECS, OBSERVERS) == []
+def test_every_chain_of_fallbacks_ends_in_a_built_route_of_any_stage() -> None:
+    places = {spec.name: place for place, spec in enumerate(ROUTE_SPECS)}
+    assert len(places) == len(ROUTE_SPECS)
+    for place, spec in enumerate(ROUTE_SPECS):
+        if spec.fallback is None:
+            assert (spec.stage, spec.implemented) == ("any", True)
+            assert ROUTES.refusal(spec, ODD) is None
+        else:
+            assert places[spec.fallback] > place
+            assert ROUTE_SPECS[places[spec.fallback]].stage in ("any", spec.stage)
+
+
+def test_observers_are_counters_beside_the_routes() -> None:
+    assert {spec.observer for spec in ROUTE_SPECS if spec.observer} <= set(OBSERVERS)
+    assert not set(OBSERVERS) & {spec.name for spec in ROUTE_SPECS}
 
 
 def test_every_built_route_has_a_kernel_and_no_other_has() -> None:
@@ -45,33 +59,6 @@ def test_the_table_names_only_codecs_and_platforms_that_are_declared() -> None:
 def test_route_names_hold_no_format() -> None:
     formats = {word for spec in KV_CODECS for name in (spec.name, *spec.aliases) for word in name.split("_")}
     assert not formats & {word for spec in ROUTE_SPECS for word in spec.name.split("_")}
-
-
-@pytest.mark.parametrize(
-    ("specs", "problem"),
-    [
-        ([ANY, ANY], "two routes share a name"),
-        ([replace(ANY, name="flash")], "flash is the name of an observer too"),
-        ([replace(ANY, observer="speed")], "any counts in speed, which is not a declared observer"),
-        ([RouteSpec(name="d", stage="decode"), ANY], "d has no fallback and is not a built route of stage any"),
-        ([replace(ANY, implemented=False)], "any has no fallback and is not a built route of stage any"),
-        ([RouteSpec(name="d", stage="decode", fallback="x"), ANY], "d falls back to x, which is not declared"),
-        (
-            [ANY, RouteSpec(name="d", stage="decode", fallback="any")],
-            "d falls back to any, which is not declared after it",
-        ),
-        (
-            [
-                RouteSpec(name="d", stage="decode", fallback="p"),
-                RouteSpec(name="p", stage="prefill", fallback="any"),
-                ANY,
-            ],
-            "d falls back to p, which serves another stage",
-        ),
-    ],
-)
-def test_a_table_that_is_not_sound_is_told_why(specs: list[RouteSpec], problem: str) -> None:
-    assert problem in table_problems(specs, OBSERVERS)
 
 
 FULL = RouteSpec(
@@ -110,27 +97,26 @@ TAKEN = replace(ON_CARD, stage="prefill", query_lens=(16, 64))
     ],
 )
 def test_a_refusal_names_what_the_route_takes_and_what_it_got(context: RouteContext, reason: str | None) -> None:
-    assert route_reason(FULL, context) == reason
+    assert ROUTES.refusal(FULL, context) == reason
 
 
 def test_a_missing_kernel_is_the_last_reason_to_refuse() -> None:
     planned = replace(FULL, implemented=False)
-    assert route_reason(planned, TAKEN) == NOT_BUILT
-    assert route_reason(planned, replace(TAKEN, query_lens=(7,))) == "takes rows by 8, and a request has 7"
+    assert ROUTES.refusal(planned, TAKEN) == NOT_BUILT
+    assert ROUTES.refusal(planned, replace(TAKEN, query_lens=(7,))) == "takes rows by 8, and a request has 7"
 
 
 @pytest.mark.parametrize("stage", ["decode", "verify", "mixed_decode", "prefill"])
 @pytest.mark.parametrize("platform", ["sm70", "cpu", "cuda"])
 def test_every_stage_has_a_route_on_every_platform(stage: str, platform: str) -> None:
-    odd = LayerShape(num_heads=7, num_kv_heads=1, head_dim=40, scale=1.0, window=3, softcap=2.0)
     for codec in KV_CODECS:
-        choice = select(RouteContext(stage, codec.name, odd, 5, (3, 11), "bfloat16", platform))  # type: ignore[arg-type]
-        assert choice.route.implemented
+        choice = select(replace(ODD, stage=stage, codec=codec.name, platform=platform))  # type: ignore[arg-type]
+        assert choice.spec.implemented
 
 
 def test_the_choice_comes_with_the_reason_of_every_candidate_before_it() -> None:
     choice = select(ON_CPU)
-    assert choice.route.name == "reference_decode"
+    assert choice.spec.name == "reference_decode"
     assert choice.refusals == (
         ("flash_decode_grouped", "runs on sm70, not on cpu"),
         ("flash_decode", "runs on sm70 or cuda, not on cpu"),
@@ -161,7 +147,7 @@ def test_the_card_has_a_kernel_for_every_codec_and_stage(
 ) -> None:
     shape = LayerShape(num_heads=heads, num_kv_heads=1, head_dim=head_dim, scale=1.0, window=512, softcap=30.0)
     context = replace(ON_CARD, stage=stage, codec=codec, shape=shape, query_lens=lengths)
-    assert select(context).route.name == route
+    assert select(context).spec.name == route
 
 
 @pytest.mark.parametrize(
@@ -177,12 +163,12 @@ def test_the_card_has_a_kernel_for_every_codec_and_stage(
 def test_what_is_missing_is_the_reason_of_the_fallback(missing: set[str], stage: str, route: str) -> None:
     context = replace(ON_CARD, stage=stage, missing=tuple((name, "there is none") for name in sorted(missing)))
     choice = select(context)
-    assert choice.route.name == route
+    assert choice.spec.name == route
     assert {reason for _, reason in choice.refusals} <= {f"needs {name}: there is none" for name in missing}
 
 
 def test_explain_has_a_verdict_for_every_route() -> None:
-    rows = {row.route.name: (row.verdict, row.reason) for row in explain(ON_CPU)}
+    rows = {row.spec.name: (row.verdict, row.reason) for row in ROUTES.explain(ON_CPU)}
     assert list(rows) == [spec.name for spec in ROUTE_SPECS]
     assert rows["reference_decode"] == ("chosen", "")
     assert rows["reference_attention"] == ("not needed", "reference_decode is preferred")
@@ -191,12 +177,12 @@ def test_explain_has_a_verdict_for_every_route() -> None:
 
 def test_a_forced_route_runs_though_another_is_preferred() -> None:
     choice = select(ON_CPU, "reference_attention")
-    assert (choice.route.name, choice.refusals) == ("reference_attention", ())
+    assert (choice.spec.name, choice.refusals) == ("reference_attention", ())
 
 
 def test_a_forced_route_binds_only_the_stages_that_it_serves() -> None:
     choice = select(replace(ON_CPU, stage="prefill", query_lens=(5,)), "reference_decode")
-    assert choice.route.name == "reference_attention"
+    assert choice.spec.name == "reference_attention"
 
 
 def test_a_forced_route_that_cannot_take_the_call_is_an_error_with_the_reason() -> None:
@@ -209,13 +195,13 @@ def test_a_forced_route_that_cannot_take_the_call_is_an_error_with_the_reason() 
 def test_an_undeclared_route_is_an_error_that_names_its_neighbours() -> None:
     with pytest.raises(RouteError, match="no route is called 'flash_decod'; did you mean 'flash_decode'"):
         select(ON_CPU, "flash_decod")
-    with pytest.raises(RouteError, match="no route is called 'zzz'; declared: flash_decode_grouped"):
-        find_route("zzz")
+    with pytest.raises(RouteError, match="no route is called 'zzz'; declared: auto, flash_decode_grouped"):
+        ROUTES.find("zzz")
 
 
 def test_an_observer_is_no_route() -> None:
     with pytest.raises(RouteError, match="'reference' is an observer"):
-        find_route("reference")
+        ROUTES.find("reference")
 
 
 def test_declarations_and_selector_import_no_torch() -> None:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from pseudo_terminal import CTRL_C, CTRL_D, Terminal
 from tiny_checkpoint import MAX_POSITIONS, write_tiny_checkpoint
+from v100_types import V100
 
 from runtime import LLM, SamplingParams
 
-V100 = Callable[..., Result]
 Answers = Callable[..., list[str]]
 SHORT = ("--max-tokens", "8")
 

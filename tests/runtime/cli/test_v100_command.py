@@ -5,21 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import subprocess
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from v100_types import V100, Python
 
 from runtime.config import ConfigWarning
 from runtime.errors import CheckpointError, ConfigError, NumericsError, RequestError, RouteError
 from runtime.platforms.doctor import Report
 from runtime.platforms.judgement import Check, Status
-
-V100 = Callable[..., Result]
-Python = Callable[..., subprocess.CompletedProcess[str]]
 
 WITHOUT_TORCH = """
 import sys
@@ -172,7 +167,7 @@ def test_a_mistake_on_the_command_line_ends_with_2(v100: V100, arguments: list[s
 
 def test_no_model_and_no_package_says_how_to_get_one(v100: V100, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("V100_MODEL")
-    monkeypatch.setattr("runtime.models.default_model.find_spec", lambda _name: None)
+    monkeypatch.setattr("runtime.platforms.packages.find_spec", lambda _name: None)
 
     done = v100("generate", "hello")
 

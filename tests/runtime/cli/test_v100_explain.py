@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from click.testing import Result
 from tiny_checkpoint import HEAD_DIM, HEADS, KV_HEADS
+from v100_types import V100
 
 from runtime.attention.declarations import ROUTE_SPECS
 
-V100 = Callable[..., Result]
 PLATFORMS = ["cpu", "sm70", "cuda"]
 
 

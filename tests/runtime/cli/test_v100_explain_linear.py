@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+from v100_types import V100
 
+from benchmarks.requantize import write_checkpoint
+from benchmarks.weight_recipes import recipe
 from runtime.config.schema import KernelsConfig
 from runtime.linear.declarations import LINEAR_SPECS
-from runtime.linear.selector import LinearPlan, explain_linear, installed_packages
-
-V100 = Callable[..., Result]
+from runtime.linear.selector import LinearPlan, explain_linear
+from runtime.models.checkpoint import open_checkpoint
+from runtime.platforms.packages import missing_packages
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +41,7 @@ def test_the_product_is_what_was_asked_for_and_the_answer_is_the_selectors(v100:
         format="nvfp4",
         dtype="float16",
         platform="sm70",
-        installed=installed_packages(),
+        missing=missing_packages(),
     )
     expected = explain_linear(plan, KernelsConfig())
     assert product["parameters"] == json.loads(json.dumps(expected.parameters))
@@ -67,10 +70,75 @@ def test_without_rows_both_sides_of_the_limits_are_shown(v100: V100) -> None:
     ]
 
 
-def test_a_description_of_a_product_needs_the_flag(v100: V100) -> None:
-    done = v100("explain", "--format", "nvfp4")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--format", "nvfp4"), "add --linear"),
+        (("--linear", "--stage", "decode"), "say nothing of products"),
+        (("--linear", "--heads", "8"), "say nothing of products"),
+        (("--linear", "--format", "gguf_q4k"), "did you mean 'gguf_q4_k'"),
+        (("--linear", "--rows", "99999999999999999999"), "--rows"),
+        (("--linear", "--inputs", "99999999999999999999"), "--inputs"),
+        (("--heads", "99999999999999999999"), "--heads"),
+        (("--softcap", "nan"), "no finite number"),
+        (("--softcap", "inf"), "no finite number"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(v100: V100, arguments: tuple[str, ...], told: str) -> None:
+    done = v100("explain", *arguments)
     assert done.exit_code == 2
-    assert "add --linear" in done.stderr
+    assert told in done.stderr
+
+
+def test_a_model_says_what_its_matrices_are(v100: V100, tiny_model: Path) -> None:
+    done = v100("explain", "--linear", "--model", str(tiny_model), "--inputs", "64")
+    assert done.exit_code == 2
+    assert "leave out --outputs and --inputs" in done.stderr
+
+
+@pytest.fixture
+def quantised(tiny_model: Path, tmp_path: Path) -> Path:
+    """The tiny model in INT8, as a folder."""
+    write_checkpoint(open_checkpoint(tiny_model), recipe("int8"), tmp_path)
+    return tmp_path
+
+
+def kinds(products: list[dict[str, Any]]) -> list[tuple[str, dict[str, int], str]]:
+    chosen = [next(row["provider"] for row in each["admission"] if row["verdict"] == "chosen") for each in products]
+    return [
+        (each["parameters"]["format"], each["matrices"], provider)
+        for each, provider in zip(products, chosen, strict=True)
+    ]
+
+
+def test_a_model_is_planned_in_the_formats_of_its_file(v100: V100, quantised: Path) -> None:
+    done = v100("explain", "--linear", "--model", str(quantised), "--rows", "1", "--json")
+    assert kinds(explained(done)) == [
+        ("int8", {"qkv": 2, "gate_up": 2}, "triton_gemv"),
+        ("int8", {"output": 2, "down": 2}, "triton_gemv"),
+        ("dense", {"head": 1}, "triton_gemv_dense"),
+    ]
+
+
+def test_a_platform_that_decodes_weights_once_plans_dense_ones(v100: V100, quantised: Path) -> None:
+    done = v100("explain", "--linear", "--model", str(quantised), "--platform", "cpu", "--rows", "1", "--json")
+    assert {form for form, _, _ in kinds(explained(done))} == {"dense"}
+
+
+def test_a_format_that_is_stated_replaces_that_of_the_file(v100: V100, quantised: Path) -> None:
+    arguments = ("explain", "--linear", "--model", str(quantised), "--rows", "1")
+    done = v100(*arguments, "--format", "mxfp4", "--json")
+    assert {form for form, _, _ in kinds(explained(done))} == {"mxfp4", "dense"}
+    table = v100(*arguments, "--format", "gguf_q4_k").stdout
+    assert "held in dense: qkv: 32 inputs are no multiple of 256, which gguf_q4_k needs" in table
+
+
+def test_a_weight_that_its_format_cannot_hold_is_rejected_as_in_a_snapshot(v100: V100) -> None:
+    arguments = ("explain", "--linear", "--format", "awq_int4", "--inputs", "100", "--rows", "1")
+    reason = "100 inputs are no multiple of 8, which awq_int4 needs"
+    assert f"  rejected    {reason}" in v100(*arguments).stdout
+    (product,) = explained(v100(*arguments, "--json"))
+    assert (product["rejected"], product["admission"], product["predicted"]) == (reason, [], [])
 
 
 def test_a_forced_provider_is_judged(v100: V100) -> None:

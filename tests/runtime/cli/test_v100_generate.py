@@ -13,10 +13,10 @@ import pytest
 from click.testing import Result
 from pseudo_terminal import Terminal
 from tiny_checkpoint import write_tiny_checkpoint
+from v100_types import V100
 
 from runtime import LLM, SamplingParams
 
-V100 = Callable[..., Result]
 SHORT = ("--max-tokens", "8")
 
 
@@ -165,7 +165,7 @@ def test_a_value_that_is_not_finite_ends_with_1_and_names_the_layer(
 
     assert done.exit_code == 1
     assert done.stderr.count("layers.0.mlp: a value is not finite") == done.stderr.count("\n") == len(prompts)
-    assert "layers" not in done.stdout
+    assert done.stdout == ("" if len(prompts) == 1 else "> the\n\n\n> ant\n\n\n")
 
 
 def test_a_batch_on_a_terminal_shows_bars_and_keeps_them_out_of_the_answers(
@@ -201,3 +201,14 @@ def test_without_a_model_the_packaged_one_answers(v100: V100, smollm2: Path, mon
     done = v100("generate", "What is the capital of France?", *SHORT)
 
     assert (done.exit_code, done.stdout, done.stderr) == (0, "The capital of France is Paris.\n", "")
+
+
+@pytest.mark.parametrize("place", ["/proc/trace.json", "/dev/full"])
+def test_a_trace_that_cannot_be_written_is_named(v100: V100, place: str) -> None:
+    result = v100("generate", "--raw", "--max-tokens", "1", "--trace", place, "ab")
+    assert result.exit_code == 2
+    assert f"error: {place}: cannot be written: " in result.stderr
+
+
+def test_a_trace_that_cannot_be_made_is_refused_before_an_answer(v100: V100) -> None:
+    assert v100("generate", "--raw", "--max-tokens", "1", "--trace", "/proc/trace.json", "ab").stdout == ""

@@ -33,6 +33,13 @@ def test_without_a_compiler_it_says_how_to_get_one(v100: V100, tmp_path: Path, m
     assert not (tmp_path / "binary").exists()
 
 
+def test_a_folder_that_holds_something_else_is_refused(v100: V100, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("")
+    result = v100("kernels", "build", "--output", str(tmp_path))
+    assert result.exit_code == 2
+    assert "holds notes.txt, which is no part of a binary" in result.stderr
+
+
 def test_a_file_in_the_folders_place_is_named(v100: V100, tmp_path: Path) -> None:
     (tmp_path / "binary").write_text("")
     result = v100("kernels", "build", "--output", str(tmp_path / "binary"))

@@ -72,7 +72,7 @@ def test_a_missing_package_sends_a_product_elsewhere_with_the_reason() -> None:
     with_it, without = linear_outcome(cell), linear_outcome({**cell, "packages": False})
     assert (with_it.route, with_it.runs) == ("triton_gemv", ("voltgate::gemv",))
     assert without.route == "reference"
-    assert dict(without.refused)["triton_gemv"] == "needs the package triton, which is not installed"
+    assert dict(without.refused)["triton_gemv"] == "needs triton: not here"
 
 
 def test_missing_cuda_operators_send_attention_elsewhere_with_the_reason() -> None:
@@ -160,6 +160,8 @@ def trace_of(platform: str, *operators: tuple[str, list[list[int]]]) -> str:
         (trace_of("cpu", ("voltgate::gemv", [[1, 4096]])), "no cell of these categories predicts it on cpu"),
         (trace_of("sm70", ("voltgate::flash_prefill", [[9, 8, 64]])), "no cell of these categories predicts it"),
         (trace_of("sm70", ("voltgate::gemm", [[1, 4096]])), "no such operator is declared"),
+        (trace_of("sm70", ("voltgate::gemv", [[4096]])), "ran with the shapes [[4096]], which no product has"),
+        (trace_of("sm70", ("voltgate::gemv_add", [[1, 64]])), "which no product has"),
     ],
 )
 def test_a_trace_that_saw_what_is_not_planned_fails(v100: V100, tmp_path: Path, trace: str, told: str | None) -> None:
@@ -183,23 +185,41 @@ def test_a_run_is_traced_as_evidence_has_it_and_agrees_with_the_plan(v100: V100,
     assert (result.exit_code, result.output) == (0, "0 native dispatches observed on cpu: 0 not as planned\n")
 
 
+@pytest.mark.parametrize("place", ["/dev/full", "/proc/snapshot.json"])
+def test_an_output_that_cannot_be_written_is_named(v100: V100, place: str) -> None:
+    result = v100("snapshot", "--category", "mxfp4", "--output", place)
+    assert result.exit_code == 2
+    assert f"error: {place}: cannot be written: " in result.stderr
+
+
+def snapshot_of(**fields: object) -> str:
+    return json.dumps({"kind": "selector-snapshot", "version": 1, "categories": {}, **fields})
+
+
 @pytest.mark.parametrize(
     ("option", "content", "told"),
     [
         ("--check", None, "cannot be read: No such file"),
         ("--check", "{", "not valid JSON"),
+        ("--check", b"\xff\xfe", "no text in UTF-8: byte 0"),
         ("--check", '{"kind": "static-plan", "version": 1}', "no selector-snapshot in version 1"),
-        ("--check", '{"kind": "selector-snapshot", "version": 1, "categories": {"linear": {"a": 1}}}', "categories"),
+        ("--check", snapshot_of(version=True), "Expected `int`, got `bool`"),
+        ("--check", snapshot_of(more=1), "unknown field `more`"),
+        ("--check", snapshot_of(categories=None), "Expected `object`, got `null` - at `$.categories`"),
+        ("--check", snapshot_of(categories={"linear": {"a": 1}}), "Expected `object`, got `int`"),
+        ("--check", snapshot_of(categories={"awq": {"x": {"route": 3}}}), "Expected `str | null`, got `int`"),
+        ("--check", snapshot_of(categories={"awq": {"x": {"route": "a", "refused": None}}}), "got `null`"),
+        ("--check", snapshot_of(categories={"awq": {"x": {"route": "a", "ran": []}}}), "unknown field `ran`"),
         ("--observed-trace", "[]", "no observed dispatch in version 1"),
         ("--observed-trace", '{"kind": "observed-dispatch", "version": 1, "operators": []}', "v100 generate --trace"),
     ],
 )
 def test_a_file_that_is_something_else_is_named(
-    v100: V100, tmp_path: Path, option: str, content: str | None, told: str
+    v100: V100, tmp_path: Path, option: str, content: str | bytes | None, told: str
 ) -> None:
     file = tmp_path / "file.json"
     if content is not None:
-        file.write_text(content)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
     needed = [] if option == "--check" else ["--output", str(tmp_path / "snapshot.json")]
     result = v100("snapshot", "--category", "linear", option, str(file), *needed)
     assert result.exit_code == 2
@@ -208,10 +228,62 @@ def test_a_file_that_is_something_else_is_named(
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--output", "a", "--check", "b"), ("--output", "a", "--expected-changes", "b")]
+    ("announced", "told"),
+    [
+        ("{}", "no list of announced changes: Expected `array`"),
+        (json.dumps([{**announcement(), "why": "x"}]), "unknown field `why`"),
+        (json.dumps([announcement(was=3)]), "Expected `str | null`, got `int` - at `$[0].was`"),
+        (json.dumps([announcement(where={"rows": None})]), "at `$[0].where[...]`"),
+        (
+            json.dumps([announcement(category="liner")]),
+            "change 1: no cell has the category 'liner'; did you mean 'linear'",
+        ),
+        (
+            json.dumps([GONE, announcement(where={"row": 8})]),
+            "change 2: where: no cell has the axis 'row'; did you mean 'rows'",
+        ),
+        (
+            json.dumps([announcement(where={"rows": 7})]),
+            "where: rows: no cell has the value '7'; known: 0, 1, 512, 8, 9",
+        ),
+    ],
 )
-def test_options_that_do_not_fit_are_refused(v100: V100, arguments: tuple[str, ...]) -> None:
-    assert v100("snapshot", "--category", "linear", *arguments).exit_code == 2
+def test_an_announcement_of_what_cannot_change_is_a_mistake(
+    v100: V100, older: Path, tmp_path: Path, announced: str, told: str
+) -> None:
+    file = tmp_path / "expected.json"
+    file.write_text(announced)
+    result = v100("snapshot", "--category", "linear", "--check", str(older), "--expected-changes", str(file))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{file}: " in result.stderr
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--observed-trace", "--expected-changes"])
+def test_all_files_are_read_before_anything_is_said_or_written(
+    v100: V100, older: Path, tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    arguments = ["snapshot", "--category", "linear", option, str(tmp_path / "bad.json")]
+    result = v100(*arguments, "--check", str(older))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert v100(*arguments, "--output", str(tmp_path / "new.json")).exit_code == 2
+    assert not (tmp_path / "new.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "either --output or --check"),
+        (("--output", "a", "--check", "b"), "either --output or --check"),
+        (("--output", "a", "--expected-changes", "b"), "--expected-changes goes with --check"),
+        (("--expected-changes", "b"), "--expected-changes goes with --check"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(v100: V100, arguments: tuple[str, ...], told: str) -> None:
+    result = v100("snapshot", "--category", "linear", *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
 
 
 def test_a_snapshot_needs_no_torch(python: Python, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ LENGTH = 64
 def capturable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The decode route of the CPU reads the device's numbers, as those of a card do."""
     specs = tuple(
-        replace(spec, capturable=True) if spec.name == "reference_decode" else spec for spec in selector.ROUTE_SPECS
+        replace(spec, capturable=True) if spec.name == "reference_decode" else spec for spec in selector.ROUTES.specs
     )
-    monkeypatch.setattr(selector, "ROUTE_SPECS", specs)
+    monkeypatch.setattr(selector.ROUTES, "specs", specs)
     kernels = {**attention_module.KERNELS, "reference_decode": decode_by_metadata}
     monkeypatch.setattr(attention_module, "KERNELS", kernels)
     selector.select.cache_clear()

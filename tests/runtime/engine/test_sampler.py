@@ -20,6 +20,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from runtime.engine.logprobs import TokenLogprobs
 from runtime.engine.sampler import NO_TOKEN, SampledBatch, Sampler
 from runtime.engine.sampling_params import SamplingParams
 from runtime.engine.sampling_row import SamplingRow
@@ -179,6 +180,29 @@ def test_sequences_of_a_request_differ_and_repeat_with_their_seed() -> None:
 
     assert run(11) == run(11)
     assert len({tuple(output) for output in run(11) + run(12) + run(None) + run(None)}) == 12
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"temperature": 0},
+        {"top_k": 1},
+        {"top_p": 0.5},
+        {"min_p": 0.5, "top_k": 2000, "top_p": 0.9},
+        {"repetition_penalty": 2.0, "presence_penalty": 1.0, "logit_bias": {0: -3.0}, "top_p": 0.5},
+    ],
+    ids=str,
+)
+def test_a_vocabulary_of_one_has_one_token_which_is_certain(params: dict[str, Any]) -> None:
+    rows = [
+        SamplingRow(
+            SamplingParams(logprobs=1, seed=seed, **params), [0], [], vocab_size=1, tokenizer=Letters(), index=0
+        )
+        for seed in range(4)
+    ]
+    found = sample(random_logits(4)[:, :1].contiguous(), rows)
+    assert found.tokens == [0] * 4
+    assert found.logprobs == [TokenLogprobs(0, 0.0, 1, ((0, 0.0),))] * 4
 
 
 def test_a_greedy_batch_takes_the_first_of_the_highest() -> None:

@@ -97,7 +97,7 @@ FILTERS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("vocab", [30, 4000])
+@pytest.mark.parametrize("vocab", [1, 2, 30, 4000])
 @pytest.mark.parametrize("sharpness", [0.5, 3.0])
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 def test_filters_keep_what_transformers_keeps(vocab: int, sharpness: float, filters: dict[str, Any]) -> None:

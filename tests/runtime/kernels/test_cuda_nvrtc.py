@@ -11,6 +11,7 @@ from runtime.kernels.cuda import nvrtc
 from runtime.kernels.cuda.nvrtc import CubinCompiler
 from runtime.kernels.variants import CudaVariant
 from runtime.platforms.nvrtc import find_nvrtc
+from runtime.platforms.packages import NVRTC_INSTALL
 
 
 class CountingCompiler:
@@ -112,7 +113,7 @@ def test_a_missing_compiler_names_the_remedy(monkeypatch: pytest.MonkeyPatch, co
 
 def test_a_mistake_in_a_kernel_is_told_with_file_and_line(compiler: CubinCompiler) -> None:
     if find_nvrtc() is None:
-        pytest.skip(f"NVRTC is not installed: run `{nvrtc.INSTALL}`")
+        pytest.skip(f"NVRTC is not installed: run `{NVRTC_INSTALL}`")
     nvrtc.load_nvrtc.cache_clear()
     (compiler.sources / "kernel.cu").write_text("__global__ void kernel() {\n  int x = nothing;\n}\n")
     with pytest.raises(KernelError, match=r'kernel\.cu\(2\): error: identifier "nothing" is undefined'):

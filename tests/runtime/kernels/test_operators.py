@@ -7,14 +7,13 @@ import warnings
 import pytest
 
 from runtime.errors import ConfigError
-from runtime.kernels import selector
 from runtime.kernels.operators import REFERENCE, operators_for
 from runtime.kernels.selector import select_kernels
 
 
 @pytest.fixture
 def without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selector, "find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.platforms.packages.find_spec", lambda _name: None)
 
 
 @pytest.mark.parametrize(

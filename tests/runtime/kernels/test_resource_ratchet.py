@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from runtime.errors import KernelError
+from runtime.errors import CompilationError, KernelError
+from runtime.kernels.resources import measuring
 from runtime.kernels.resources.baseline import Baseline, Record, read_baseline, write_baseline
 from runtime.kernels.resources.measuring import KernelResources
 from runtime.kernels.resources.ratchet import Verdict, judge, updated
@@ -22,7 +24,7 @@ PLAIN = TritonVariant(name="sum", module="", function="", signature={}, constexp
 
 
 def verdict_on(
-    needs: KernelResources | KernelError,
+    needs: KernelResources | CompilationError,
     baseline: Baseline = BASELINE,
     variant: TritonVariant = PLAIN,
     version: str = "3.6.0",
@@ -83,8 +85,20 @@ def test_declared_tensor_cores_must_be_used() -> None:
 
 
 def test_what_does_not_compile_is_broken() -> None:
-    verdict = verdict_on(KernelError("sum does not compile: a reason"))
-    assert (verdict.exit_status, verdict.findings[0].reasons) == (1, ("sum does not compile: a reason",))
+    verdict = verdict_on(CompilationError("does not compile: a reason"))
+    assert (verdict.exit_status, verdict.findings[0].reasons) == (1, ("does not compile: a reason",))
+
+
+@pytest.mark.parametrize("failure", [KernelError("there is no disassembler"), OSError(28, "No space left on device")])
+def test_what_the_machine_lacks_is_raised_and_judges_no_kernel(
+    failure: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(measuring, "measure", fail)
+    with pytest.raises(type(failure)):
+        list(measuring.measure_all([PLAIN], V100, tmp_path, 1))
 
 
 def test_what_is_not_recorded_fails_until_it_is() -> None:
@@ -132,24 +146,36 @@ def test_a_file_holds_a_baseline_in_a_line_a_kernel(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["kernels.json"]
 
 
-def test_a_missing_file_is_an_empty_baseline(tmp_path: Path) -> None:
-    assert read_baseline(tmp_path / "none.json", "sm70") == Baseline("sm70")
+def test_a_missing_file_is_no_baseline(tmp_path: Path) -> None:
+    with pytest.raises(KernelError, match=r"none\.json: there is no such record of kernels; .*--baseline.*--update"):
+        read_baseline(tmp_path / "none.json", "sm70")
+
+
+def stored(**fields: object) -> str:
+    entry = {"name": "sum", **asdict(RECORD)}
+    baseline = {"version": 1, "platform": "sm70", "compilers": {}, "kernels": [entry]}
+    return json.dumps({**baseline, **fields})
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "told"),
     [
-        "",
-        "[]",
-        "{",
-        '{"version": 1, "platform": "sm70", "compilers": {}, "kernels": [{"name": "a"}]}',
-        '{"version": 2, "platform": "sm70", "compilers": {}, "kernels": []}',
-        '{"version": 1, "platform": "sm80", "compilers": {}, "kernels": []}',
-        "\udcff",
+        ("", "not valid JSON"),
+        ("{", "not valid JSON"),
+        ("\udcff", "no text in UTF-8: byte 0"),
+        ("[]", "no baseline of kernels in version 1: Expected `object`, got `array`"),
+        (stored(version=2), "no baseline of kernels in version 1: Invalid enum value 2"),
+        (stored(version=True), "Expected `int`, got `bool`"),
+        (stored(compilers=None), r"Expected `object`, got `null` - at `\$\.compilers`"),
+        (stored(kernels=[{"name": "a"}]), r"missing required field `registers` - at `\$\.kernels\[0\]`"),
+        (stored(kernels=[{"name": "a", **asdict(RECORD), "registers": "8"}]), r"got `str` - at `.*\.registers`"),
+        (stored(kernels=[{"name": "a", **asdict(RECORD)}] * 2), "names the kernel a twice"),
+        (stored(more=1), "unknown field `more`"),
+        (stored(platform="sm80"), "is about 'sm80', not 'sm70'"),
     ],
 )
-def test_another_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+def test_another_file_is_an_error_that_names_it_and_the_place(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "kernels.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
-    with pytest.raises(KernelError, match=r"kernels\.json"):
+    with pytest.raises(KernelError, match=rf"kernels\.json.*{told}"):
         read_baseline(path, "sm70")

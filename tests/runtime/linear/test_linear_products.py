@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from runtime.candidates import Choice
 from runtime.config.schema import KernelsConfig
 from runtime.errors import RouteError
 from runtime.formats.weights.declarations import weight_format
@@ -15,9 +16,10 @@ from runtime.formats.weights.integer import quantize_integer
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.kernels.reference.product import product
 from runtime.linear import executors
-from runtime.linear.executors import EXECUTORS, Executor
+from runtime.linear.declarations import ProviderSpec
+from runtime.linear.executors import EXECUTORS, Prepare
 from runtime.linear.linear import Linear
-from runtime.linear.selector import Choice, LinearPlan, select
+from runtime.linear.selector import PROVIDERS, LinearPlan
 from runtime.linear.workspace import Workspace
 from runtime.llm import LLM
 from runtime.native import products
@@ -42,8 +44,8 @@ def test_products_on_a_cpu_are_the_reference(rows: int) -> None:
     x, bias, target = torch.randn(rows, 32), torch.randn(24), torch.randn(rows, 24)
     for weight in (torch.randn(24, 32), packed(24, 32)):
         operator, added = linear(), target.clone()
-        operator.add_product(added, x, weight)
-        assert torch.equal(operator.product(x, weight, bias), product(x, weight, bias))
+        operator.bind(weight).add_to(added, x)
+        assert torch.equal(operator.bind(weight, bias)(x), product(x, weight, bias))
         torch.testing.assert_close(added, target + product(x, weight))
         assert operator.counters == {"reference": 2}
 
@@ -51,21 +53,21 @@ def test_products_on_a_cpu_are_the_reference(rows: int) -> None:
 def test_a_residual_may_be_wider_than_the_product() -> None:
     x, weight, target = torch.randn(2, 16).half(), torch.randn(4, 16).half(), torch.full((2, 4), 1e6)
     expected = target + product(x, weight)
-    linear(dtype=torch.float16).add_product(target, x, weight)
+    linear(dtype=torch.float16).bind(weight).add_to(target, x)
     assert torch.equal(target, expected)
 
 
 def test_a_product_of_no_rows_runs_nothing() -> None:
     operator, target = linear(), torch.empty(0, 24)
-    assert operator.product(torch.empty(0, 32), packed(24, 32)).shape == (0, 24)
-    operator.add_product(target, torch.empty(0, 32), torch.randn(24, 32))
+    assert operator.bind(packed(24, 32))(torch.empty(0, 32)).shape == (0, 24)
+    operator.bind(torch.randn(24, 32)).add_to(target, torch.empty(0, 32))
     assert operator.counters == {"empty": 2}
 
 
 def test_refusals_are_counted_by_provider_and_reason() -> None:
     operator = linear()
     for rows in (1, 2, 9):
-        operator.product(torch.randn(rows, 32), packed(24, 32))
+        operator.bind(packed(24, 32))(torch.randn(rows, 32))
     assert operator.refusals["triton_gemv", "runs on sm70 or cuda, not on cpu"] == 3
     assert operator.refusals["dequantize_cublas", "runs on sm70 or cuda, not on cpu"] == 3
 
@@ -73,18 +75,24 @@ def test_refusals_are_counted_by_provider_and_reason() -> None:
 def test_a_choice_is_made_once_for_all_products_that_it_does_not_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen: list[tuple[int, int, str]] = []
 
-    def counted(plan: LinearPlan, forced: str) -> Choice:
+    select = PROVIDERS.select
+
+    def counted(plan: LinearPlan, forced: str) -> Choice[ProviderSpec]:
         chosen.append((plan.rows, plan.inputs, plan.format))
         return select(plan, forced)
 
-    monkeypatch.setattr("runtime.linear.linear.select", counted)
-    operator, dense, coded, narrow = linear(), torch.randn(24, 32), packed(24, 32), torch.randn(24, 16)
+    monkeypatch.setattr(PROVIDERS, "select", counted)
+    operator = linear()
+    dense, coded, other, narrow = map(
+        operator.bind, (torch.randn(24, 32), packed(24, 32), packed(8, 32), torch.randn(24, 16))
+    )
     for rows in (1, 8, 2, 8, 9, 30, 1):
-        operator.product(torch.randn(rows, 32), dense)
-        operator.product(torch.randn(rows, 32), coded)
-    operator.product(torch.randn(5, 16), narrow)
+        dense(torch.randn(rows, 32))
+        coded(torch.randn(rows, 32))
+    other(torch.randn(1, 32))
+    narrow(torch.randn(5, 16))
     assert chosen == [(1, 32, "dense"), (1, 32, "gptq_int4"), (9, 32, "dense"), (9, 32, "gptq_int4"), (5, 16, "dense")]
-    assert operator.counters == {"reference": 15}
+    assert operator.counters == {"reference": 16}
 
 
 @pytest.mark.parametrize("policy", ["triton_gemv", "cublas_fp16"])
@@ -102,12 +110,12 @@ def test_the_setting_reaches_the_products_of_a_model(tiny_model: Path) -> None:
     assert model.linear.counters == {"reference": steps * (4 * layers + 1)}
 
 
-Decoding = tuple[Executor, list[tuple[int, int]]]
+Decoding = tuple[Prepare, list[tuple[int, int]]]
 
 
 @pytest.fixture
 def dequantized(monkeypatch: pytest.MonkeyPatch) -> Decoding:
-    """The executor, which decodes 100 weights at a time by the reference here, and (first row, rows) of each tile."""
+    """Prepares products that decode 100 weights at a time by the reference, and (first row, rows) of each tile."""
     tiles: list[tuple[int, int]] = []
 
     def decode(weight: PackedMatrix, first_row: int, out: Tensor) -> None:
@@ -126,16 +134,16 @@ def dequantized(monkeypatch: pytest.MonkeyPatch) -> Decoding:
 @pytest.mark.parametrize("k", [16, 32, 112])
 def test_decoding_tile_by_tile_gives_the_same_product(dequantized: Decoding, ordered: bool, k: int) -> None:
     """Whatever the number of rows that a tile holds: here six, three, and one that is larger than a tile."""
-    executor, tiles = dequantized
+    prepare, tiles = dequantized
     weight, x, bias = packed(8, k, ordered=ordered), torch.randn(9, k).half(), torch.randn(8).half()
     exact = x.double() @ weight.dequantize(torch.float16).double().t()
 
-    torch.testing.assert_close(executor.product(x, weight, bias).double(), exact + bias, atol=0.05, rtol=2e-3)
+    torch.testing.assert_close(prepare(weight, bias, None)(x).double(), exact + bias, atol=0.05, rtol=2e-3)
     step = max(100 // k, 1)
     assert tiles == [(start, min(step, 8 - start)) for start in range(0, 8, step)]
     for dtype, tolerance in ((torch.float16, 0.05), (torch.float32, 0.02)):
         target = torch.ones(9, 8, dtype=dtype)
-        executor.add_product(target, x, weight)
+        prepare(weight, None, None).add_to(target, x)
         torch.testing.assert_close(target.double(), exact + 1, atol=tolerance, rtol=2e-3)
 
 

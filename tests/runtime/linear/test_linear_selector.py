@@ -12,16 +12,9 @@ from runtime.errors import RouteError
 from runtime.formats.weights.declarations import WEIGHT_FORMATS
 from runtime.linear.declarations import LINEAR_SPECS
 from runtime.linear.executors import EXECUTORS
-from runtime.linear.selector import (
-    LinearPlan,
-    explain_linear,
-    find_provider,
-    installed_packages,
-    refusal,
-    row_class,
-    select,
-)
+from runtime.linear.selector import PROVIDERS, LinearPlan, explain_linear, row_class
 from runtime.platforms.declarations import PLATFORM_SPECS
+from runtime.platforms.packages import TRITON
 
 PACKED = LinearPlan(
     rows=1,
@@ -30,25 +23,25 @@ PACKED = LinearPlan(
     format="awq_int4",
     dtype="float16",
     platform="sm70",
-    installed=frozenset({"triton"}),
 )
 DENSE = replace(PACKED, format="dense")
+NO_TRITON = (("triton", "there is none"),)
 ROWS = (0, 1, 2, 7, 8, 9, 10, 512)
 PLANS = [
-    replace(PACKED, rows=rows, inputs=inputs, format=form, dtype=dtype, platform=platform, installed=installed)
-    for rows, inputs, form, dtype, platform, installed in product(
+    replace(PACKED, rows=rows, inputs=inputs, format=form, dtype=dtype, platform=platform, missing=missing)
+    for rows, inputs, form, dtype, platform, missing in product(
         ROWS,
         (16, 24, 4096),
         ("dense", *(spec.name for spec in WEIGHT_FORMATS)),
         ("float16", "float32"),
         ("sm70", "cuda", "cpu"),
-        (frozenset[str](), frozenset({"triton"})),
+        ((), NO_TRITON),
     )
 ]
 
 
 def chosen(plan: LinearPlan, forced: str = "auto") -> str:
-    return select(plan, forced).provider.name
+    return PROVIDERS.select(plan, forced).spec.name
 
 
 def test_every_provider_has_an_executor() -> None:
@@ -60,7 +53,17 @@ def test_the_table_names_only_platforms_that_are_declared() -> None:
 
 
 def test_what_providers_require_is_looked_for() -> None:
-    assert installed_packages() <= {package for spec in LINEAR_SPECS for package in spec.requires}
+    assert {package for spec in LINEAR_SPECS for package in spec.requires} == {TRITON.module}
+
+
+def test_every_chain_of_fallbacks_ends_in_a_provider_that_takes_everything() -> None:
+    places = {spec.name: place for place, spec in enumerate(LINEAR_SPECS)}
+    for place, spec in enumerate(LINEAR_SPECS):
+        if spec.fallback is None:
+            assert all(PROVIDERS.refusal(spec, plan) is None for plan in PLANS)
+        else:
+            assert places[spec.fallback] > place
+            assert LINEAR_SPECS[places[spec.fallback]].weights in ("any", spec.weights)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +97,9 @@ def test_on_the_card_rows_decide_at_the_declared_limits(rows: int, packed: str, 
             },
         ),
         (
-            replace(DENSE, installed=frozenset()),
+            replace(DENSE, missing=NO_TRITON),
             "cublas_fp16",
-            {"triton_gemv_dense": "needs the package triton, which is not installed"},
+            {"triton_gemv_dense": "needs triton: there is none"},
         ),
         (
             replace(PACKED, dtype="float32", rows=300),
@@ -117,8 +120,8 @@ def test_on_the_card_rows_decide_at_the_declared_limits(rows: int, packed: str, 
     ],
 )
 def test_every_better_provider_says_why_it_refused(plan: LinearPlan, provider: str, reasons: dict[str, str]) -> None:
-    choice = select(plan)
-    assert choice.provider.name == provider
+    choice = PROVIDERS.select(plan)
+    assert choice.spec.name == provider
     empty = {"empty": f"takes at most 0 rows, not {plan.rows}"} if provider == "reference" else {}
     assert dict(choice.refusals) == {**reasons, **empty}
 
@@ -133,21 +136,21 @@ def test_the_choice_depends_on_rows_only_through_their_class() -> None:
 
 def test_every_product_has_a_provider_that_takes_it_and_none_before_it_does() -> None:
     for plan in PLANS:
-        choice = select(plan)
-        assert refusal(choice.provider, plan) is None
-        before = LINEAR_SPECS[: LINEAR_SPECS.index(choice.provider)]
-        assert all(refusal(spec, plan) is not None for spec in before)
+        choice = PROVIDERS.select(plan)
+        assert PROVIDERS.refusal(choice.spec, plan) is None
+        before = LINEAR_SPECS[: LINEAR_SPECS.index(choice.spec)]
+        assert all(PROVIDERS.refusal(spec, plan) is not None for spec in before)
 
 
 def test_explanations_agree_with_the_choice() -> None:
     for plan in PLANS:
         explanation = explain_linear(plan, KernelsConfig())
-        choice = select(plan)
-        verdicts = {row.provider: row for row in explanation.admission}
+        choice = PROVIDERS.select(plan)
+        verdicts = {row.spec.name: row for row in explanation.admission}
         assert list(verdicts) == [spec.name for spec in LINEAR_SPECS]
-        assert [name for name, row in verdicts.items() if row.verdict == "chosen"] == [choice.provider.name]
+        assert [name for name, row in verdicts.items() if row.verdict == "chosen"] == [choice.spec.name]
         assert all((verdicts[name].verdict, verdicts[name].reason) == ("refused", why) for name, why in choice.refusals)
-        assert explanation.predicted == choice.provider.operators
+        assert explanation.predicted == choice.spec.operators
         assert explanation.observed is None
         assert explanation.parameters["format"] == plan.format
 
@@ -163,7 +166,7 @@ def test_a_forced_provider_binds_the_rows_and_the_weights_that_it_serves(plan: L
 
 def test_a_forced_provider_that_cannot_take_what_it_serves_is_an_error() -> None:
     with pytest.raises(RouteError, match=r"kernels\.linear: 'triton_gemv' was forced .*inputs by 16.*'auto'"):
-        select(replace(PACKED, inputs=24), "triton_gemv")
+        PROVIDERS.select(replace(PACKED, inputs=24), "triton_gemv")
 
 
 @pytest.mark.parametrize(
@@ -171,4 +174,4 @@ def test_a_forced_provider_that_cannot_take_what_it_serves_is_an_error() -> None
 )
 def test_a_name_that_is_not_declared_is_told_what_is(name: str, hint: str) -> None:
     with pytest.raises(RouteError, match=hint):
-        find_provider(name)
+        PROVIDERS.find(name)

@@ -21,7 +21,7 @@ from runtime.kernels.gate import Gate
 from runtime.kernels.operators import REFERENCE, Operators
 from runtime.kernels.rotation import Rotation
 from runtime.linear.executors import Weight
-from runtime.linear.linear import Linear
+from runtime.linear.linear import Linear, Product
 from runtime.models.checkpoint import open_checkpoint
 from runtime.models.loader import read_decoder
 from runtime.platforms import current
@@ -45,25 +45,34 @@ def counted_operators(launches: list[str]) -> Operators:
     return Operators(**{field.name: counted(field.name) for field in fields(Operators)})
 
 
+class CountedProduct(Product):
+    """Notes each call: one launch up to eight rows, its sum or its activation included."""
+
+    launches: list[str]
+
+    def __call__(self, x: Tensor, room: Tensor | None = None) -> Tensor:
+        self.launches.append("product")
+        return super().__call__(x, room)
+
+    def add_to(self, target: Tensor, x: Tensor) -> None:
+        self.launches.append("product into a sum")
+        super().add_to(target, x)
+
+
 class CountedLinear(Linear):
-    """Notes products, each of which is one launch up to eight rows, its sum or its activation included."""
+    """Its products note what they launch."""
 
     def __init__(self, launches: list[str]) -> None:
         super().__init__("cpu", torch.float32, KernelsConfig())
         self.launches = launches
 
-    def product(self, x: Tensor, weight: Weight, bias: Tensor | None = None) -> Tensor:
-        self.launches.append("product")
-        return super().product(x, weight, bias)
-
-    def add_product(self, target: Tensor, x: Tensor, weight: Weight) -> None:
-        self.launches.append("add_product")
-        super().add_product(target, x, weight)
-
-    def gated_product(self, x: Tensor, weight: Weight, bias: Tensor | None, gate: Gate) -> Tensor:
-        self.launches.append("gated_product")
-        alone = {"silu": REFERENCE.silu_and_mul, "gelu_tanh": REFERENCE.gelu_tanh_and_mul}[gate.activation]
-        return super().gated_product(x, weight, bias, Gate(gate.activation, alone))
+    def bind(self, weight: Weight, bias: Tensor | None = None, gate: Gate | None = None) -> CountedProduct:
+        if gate is not None:  # it is part of the product's launch
+            alone = {"silu": REFERENCE.silu_and_mul, "gelu_tanh": REFERENCE.gelu_tanh_and_mul}[gate.activation]
+            gate = Gate(gate.activation, alone)
+        product = CountedProduct(self, weight, bias, gate)
+        product.launches = self.launches
+        return product
 
 
 class CountedAttention(Attention):
@@ -71,8 +80,8 @@ class CountedAttention(Attention):
 
     launches: list[str]
 
-    def forward_rotated(self, layer: int, heads: Tensor, rotation: Rotation) -> Tensor:
-        attended = super().forward_rotated(layer, heads, rotation)
+    def forward_rotated(self, layer: int, heads: Tensor, rotation: Rotation, *rooms: Tensor | None) -> Tensor:
+        attended = super().forward_rotated(layer, heads, rotation, *rooms)
         self.launches.append("attention")
         return attended
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gguf
 import pytest
@@ -16,7 +17,8 @@ from reference_decoders import build_reference, save_reference
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from benchmarks.requantize import RECIPES, recipe, write_checkpoint
+from benchmarks.requantize import write_checkpoint
+from benchmarks.weight_recipes import RECIPES, recipe
 from runtime.errors import CheckpointError
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.checkpoint import open_checkpoint
@@ -58,6 +60,14 @@ def change_tensors(folder: Path, change: Callable[[dict[str, Tensor]], object]) 
     tensors = load_file(folder / "model.safetensors")
     change(tensors)
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+
+
+def change_quantization(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what config.json says; nothing is said where nothing is left."""
+    config = json.loads((folder / "config.json").read_text())
+    change(config["quantization_config"])
+    config["quantization_config"] = config["quantization_config"] or None
+    (folder / "config.json").write_text(json.dumps(config))
 
 
 @pytest.mark.parametrize("name", [each.name for each in RECIPES])
@@ -181,10 +191,113 @@ def test_a_damaged_matrix_is_named_with_its_folder(what: str, plain: Path, tmp_p
     assert problem.replace("\\", "") in str(error.value)
 
 
+def test_columns_in_activation_order_need_their_groups(plain: Path, tmp_path: Path) -> None:
+    """Without them a matrix loads, and means nothing. A `g_idx` that says what is so without it is as good as any."""
+    write_checkpoint(open_checkpoint(plain), recipe("gptq_int4_v2_act_order"), tmp_path)
+    change_tensors(tmp_path, lambda tensors: tensors.pop(f"{UP}.g_idx"))
+    with pytest.raises(CheckpointError, match=rf"'{UP}\.g_idx' is missing.*desc_act is True"):
+        read(tmp_path, keep_packed=True)
+    change_tensors(tmp_path, lambda tensors: tensors.update({f"{UP}.g_idx": torch.arange(128).int() // 64}))
+    read(tmp_path, keep_packed=True)
+    change_quantization(tmp_path, lambda quantization: quantization.update(desc_act=False))
+    read(tmp_path, keep_packed=True)
+
+
+Quantization = dict[str, Any]
+CONTRADICTIONS: dict[str, tuple[str, Callable[[Quantization], object], list[str]]] = {
+    "no quantisation": (
+        "awq_int4",
+        lambda found: found.clear(),
+        ["is stored as qweight, qzeros, scales", "asks for weight"],
+    ),
+    "left out": (
+        "awq_int4",
+        lambda found: found.update(modules_to_not_convert=["up_proj"]),
+        ["up_proj is stored as qweight, qzeros, scales", "modules_to_not_convert names 'up_proj'"],
+    ),
+    "codes that could be floats": (
+        "fp8_tensor",
+        lambda found: found["ignore"].append("*up_proj"),
+        ["up_proj is stored as weight, weight_scale, and the config asks for weight (", "ignore names '*up_proj'"],
+    ),
+    "not left out": (
+        "nvfp4_compressed",
+        lambda found: found.update(ignore=[]),
+        ["lm_head is stored as weight, and the config asks for weight_packed, weight_scale", "num_bits is 4"],
+    ),
+    "blocks that are not stated": (
+        "fp8_block",
+        lambda found: found.pop("weight_block_size"),
+        ["is stored as weight, weight_scale_inv", "weight_block_size is not set"],
+    ),
+    "words of another name": (
+        "mxfp4",
+        lambda found: found.update(modules_to_not_convert=["down_proj"]),
+        ["down_proj is stored as blocks, scales, and the config asks for weight ("],
+    ),
+    "no group": (
+        "nvfp4_compressed",
+        lambda found: found.update(config_groups={}),
+        ["is stored as weight_global_scale, weight_packed, weight_scale", "config_groups: targets: there are none"],
+    ),
+    "a target that is no module": (
+        "int8",
+        lambda found: found["config_groups"]["group_0"].update(targets=["Lineaar"]),
+        ["is stored as weight, weight_scale", "instead of 'Lineaar', did you mean 'Linear'?"],
+    ),
+    "no zero points": (
+        "int4",
+        lambda found: found["config_groups"]["group_0"]["weights"].update(symmetric=False),
+        ["weight_zero_point' (one of 14) is missing", "symmetric is False"],
+    ),
+    "no order of columns": (
+        "int4",
+        lambda found: found["config_groups"]["group_0"]["weights"].update(actorder="group"),
+        ["weight_g_idx' (one of 14) is missing", "actorder is 'group'"],
+    ),
+    "other bits": (
+        "gptq_int4_v1",
+        lambda found: found.update(bits=8),
+        ["qweight' has the shape [16, 128], and the config asks for [32, 128]", "bits is 8", "correct the config"],
+    ),
+    "another group size": (
+        "gptq_int4_v1",
+        lambda found: found.update(group_size=128),
+        ["qzeros' has the shape [2, 16], and the config asks for [1, 16]", "group_size is 128"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_a_config_that_contradicts_the_tensors_is_told_by_its_settings(what: str, plain: Path, tmp_path: Path) -> None:
+    name, change, parts = CONTRADICTIONS[what]
+    write_checkpoint(open_checkpoint(plain), recipe(name), tmp_path)
+    change_quantization(tmp_path, change)
+    with pytest.raises(CheckpointError) as error:
+        read(tmp_path, keep_packed=True)
+    for part in (f"{tmp_path}: ", f"({tmp_path}/config.json: quantization_config", *parts):
+        assert part in str(error.value)
+
+
+def test_zero_points_that_are_not_asked_for_are_told_by_the_settings(plain: Path, tmp_path: Path) -> None:
+    write_checkpoint(open_checkpoint(plain), recipe("int4"), tmp_path)
+    change_tensors(tmp_path, lambda tensors: tensors.update({f"{UP}.weight_zero_point": torch.zeros(32, 4).int()}))
+    with pytest.raises(CheckpointError, match=r"stored as .*weight_zero_point, and .*symmetric is not set"):
+        read(tmp_path, keep_packed=True)
+
+
+def test_scales_that_are_nothing_in_float16_are_refused(plain: Path, tmp_path: Path) -> None:
+    """Else the matrix would become zero, and nobody would know."""
+    write_checkpoint(open_checkpoint(plain), recipe("int8"), tmp_path)
+    change_tensors(
+        tmp_path, lambda found: found.update({f"{UP}.weight_scale": found[f"{UP}.weight_scale"].float() * 1e-9})
+    )
+    with pytest.raises(CheckpointError, match=rf"{UP}\.weight_scale: holds scales of .* at most, which float16 rounds"):
+        read(tmp_path, keep_packed=True)
+
+
 def test_a_group_size_that_no_format_has_is_refused_before_a_tensor_is_read(plain: Path, tmp_path: Path) -> None:
     write_checkpoint(open_checkpoint(plain), recipe("awq_int4"), tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    config["quantization_config"]["group_size"] = 48
-    (tmp_path / "config.json").write_text(json.dumps(config))
+    change_quantization(tmp_path, lambda quantization: quantization.update(group_size=48))
     with pytest.raises(CheckpointError, match=r"q_proj: groups of 48 .*another format or group size"):
         read(tmp_path, keep_packed=True)

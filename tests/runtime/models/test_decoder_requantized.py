@@ -11,7 +11,8 @@ import torch
 from real_references import smollm2_file
 from torch import Tensor
 
-from benchmarks.requantize import PROSE, RECIPES, compare, logits_of, recipe, requantized
+from benchmarks.requantize import PROSE, compare, logits_of, requantized
+from benchmarks.weight_recipes import RECIPES, recipe
 from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.checkpoint import Checkpoint, open_checkpoint
 from runtime.models.loader import read_decoder

@@ -49,10 +49,24 @@ STATED: dict[str, tuple[dict[str, Any], CheckpointLayout]] = {
         AWQLayout(128),
     ),
     "awq of old": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "zero_point": True}, AWQLayout(64)),
-    "gptq": (GPTQ, GPTQLayout(weight_format("gptq_int4"), 128, 1)),
-    "gptq whole rows": ({**GPTQ, "group_size": -1, "bits": 3}, GPTQLayout(weight_format("gptq_int3"), 0, 1)),
-    "gptq v2": ({**GPTQ, "checkpoint_format": "gptq_v2"}, GPTQLayout(weight_format("gptq_int4"), 128, 0)),
-    "gptq v2 of now": ({**GPTQ, "format": "gptq_v2"}, GPTQLayout(weight_format("gptq_int4"), 128, 0)),
+    "awq of now": (
+        {"quant_method": "AWQ", "bits": 4, "group_size": 64, "q_group_size": 64, "version": "gemm", "format": "gemm"},
+        AWQLayout(64),
+    ),
+    "gptq": ({**GPTQ, "desc_act": False}, GPTQLayout(weight_format("gptq_int4"), 128, 1)),
+    "gptq in activation order": (GPTQ, GPTQLayout(weight_format("gptq_int4"), 128, 1, ordered=True)),
+    "gptq whole rows": (
+        {**GPTQ, "group_size": -1, "bits": 3, "desc_act": False},
+        GPTQLayout(weight_format("gptq_int3"), 0, 1),
+    ),
+    "gptq v2": (
+        {**GPTQ, "checkpoint_format": "gptq_v2", "format": "gptq_v2"},
+        GPTQLayout(weight_format("gptq_int4"), 128, 0, ordered=True),
+    ),
+    "gptq v2 of now": (
+        {**GPTQ, "format": "gptq_v2"},
+        GPTQLayout(weight_format("gptq_int4"), 128, 0, ordered=True),
+    ),
     "fp8 blocks": (
         {"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 128]},
         Float8Layout(weight_format("fp8_block"), ".weight_scale_inv"),
@@ -72,6 +86,18 @@ STATED: dict[str, tuple[dict[str, Any], CheckpointLayout]] = {
     "int4": (
         compressed("pack-quantized", num_bits=4, type="int", strategy="group", group_size=128, symmetric=False),
         IntegerLayout(INT4, 128, packed=True, symmetric=False),
+    ),
+    "int4 in activation order": (
+        compressed("pack-quantized", num_bits=4, strategy="group", group_size=128, actorder="group"),
+        IntegerLayout(INT4, 128, packed=True, symmetric=True, ordered=True),
+    ),
+    "int4 rounded in activation order": (
+        compressed("pack-quantized", num_bits=4, strategy="group", group_size=128, actorder="weight"),
+        IntegerLayout(INT4, 128, packed=True, symmetric=True),
+    ),
+    "int4 whose groups say how scales are shared": (
+        compressed("pack-quantized", num_bits=4, group_size=128),
+        IntegerLayout(INT4, 128, packed=True, symmetric=True),
     ),
     "int8 packed": (
         compressed("pack-quantized", num_bits=8, type="int", strategy="channel"),
@@ -135,10 +161,11 @@ def test_modules_that_were_left_out_are_plain(config: dict[str, Any], plain: lis
 
 
 def test_gptq_may_treat_modules_differently() -> None:
-    dynamic = {r"+:.*\.q_proj": {"bits": 8, "group_size": -1}}
+    dynamic = {r"+:.*\.q_proj": {"bits": 8, "group_size": -1, "desc_act": False}, r"+:.*\.k_proj": {"bits": None}}
     quantization = read({**GPTQ, "dynamic": dynamic})
     assert quantization.layout(Q) == GPTQLayout(weight_format("gptq_int8"), 0, 1)
-    assert quantization.layout(UP) == GPTQLayout(weight_format("gptq_int4"), 128, 1)
+    for module in (UP, Q.replace("q_proj", "k_proj")):
+        assert quantization.layout(module) == GPTQLayout(weight_format("gptq_int4"), 128, 1, ordered=True)
 
 
 def test_modelopt_may_treat_modules_differently() -> None:
@@ -183,6 +210,7 @@ def test_tensors_about_activations_and_the_cache_may_be_ignored() -> None:
     [
         ({}, ["quant_method is missing"]),
         ({"quant_method": "bitsandbytes"}, ["quant_method", "'bitsandbytes'", "awq, gptq", "GGUF"]),
+        ({"quant_method": "GTPQ"}, ["quant_method is 'GTPQ'", "did you mean 'gptq'?"]),
         ({"quant_method": "awq", "bits": 3, "group_size": 64}, ["bits is 3", "4"]),
         ({"quant_method": "awq", "group_size": 64, "zero_point": False}, ["zero_point is False"]),
         ({"quant_method": "awq", "group_size": 64, "version": "gemv"}, ["version", "'gemv'", "gemm"]),
@@ -200,6 +228,25 @@ def test_tensors_about_activations_and_the_cache_may_be_ignored() -> None:
         ({**compressed("int-quantized"), "transform_config": {"config_groups": {"a": 1}}}, ["transform_config"]),
         ({**compressed("int-quantized"), "config_groups": [1]}, ["config_groups", "an object"]),
         ({**compressed("int-quantized"), "ignore": 5}, ["ignore", "a list of texts"]),
+        ({**compressed("int-quantized"), "ignore": "lm_head"}, ["ignore is 'lm_head'", "a list of texts"]),
+        ({**GPTQ, "modules_to_not_convert": "q_proj"}, ["modules_to_not_convert is 'q_proj'", "a list of texts"]),
+        ({**GPTQ, "modules_to_not_convert": ["q_proj", ""]}, ["modules_to_not_convert", "none of them empty"]),
+        ({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": "lm_head"}, ["ignore is 'lm_head'"]),
+        ({"quant_method": "modelopt", "quant_algo": "NVPF4"}, ["quant_algo is 'NVPF4'", "did you mean 'nvfp4'?"]),
+        (
+            {"quant_method": "awq", "group_size": 128, "q_group_size": 64},
+            ["q_group_size is 64", "group_size, which is 128"],
+        ),
+        ({"quant_method": "awq", "group_size": 64, "version": "gemm", "format": "gemv"}, ["format is 'gemv'"]),
+        ({**GPTQ, "checkpoint_format": "gptq", "format": "gptq_v2"}, ["format is 'gptq_v2'", "which is 'gptq'"]),
+        (
+            compressed("pack-quantized", num_bits=4, strategy="channel", group_size=128),
+            ["group_size is 128", "strategy is 'channel'"],
+        ),
+        (
+            compressed("pack-quantized", num_bits=4, strategy="group", group_size=128, actorder="columns"),
+            ["actorder is 'columns'", "group, weight"],
+        ),
     ],
 )
 def test_what_is_not_supported_is_named_with_file_key_and_remedy(config: dict[str, Any], parts: list[str]) -> None:
@@ -207,6 +254,68 @@ def test_what_is_not_supported_is_named_with_file_key_and_remedy(config: dict[st
         read(config)
     for part in ["folder/config.json: quantization_config", *parts]:
         assert part in str(error.value)
+
+
+def test_groups_that_contradict_each_other_are_refused() -> None:
+    config = compressed("int-quantized", num_bits=8)
+    group = config["config_groups"]["group_0"]
+    config["config_groups"]["group_1"] = group
+    assert read(config).layout(UP)
+    config["config_groups"]["group_1"] = {**group, "format": "pack-quantized", "weights": {"num_bits": 4}}
+    with pytest.raises(CheckpointError, match=r"config_groups: group_1: targets is .* no other group has, .* 'Linear'"):
+        read(config)
+
+
+def test_two_statements_of_one_folder_must_agree() -> None:
+    fp8 = {"quant_method": "fp8"}
+    agreed = read_quantization(
+        Path("folder"), Fields({"quantization_config": fp8, "compression_config": fp8}, "c.json")
+    )
+    assert agreed is not None
+    with pytest.raises(CheckpointError, match=r"compression_config is .*the same as quantization_config, which is"):
+        read_quantization(Path("folder"), Fields({"quantization_config": fp8, "compression_config": GPTQ}, "c.json"))
+
+
+@pytest.mark.parametrize(
+    ("config", "module", "stated"),
+    [
+        (GPTQ, UP, "quant_method is 'gptq', bits is 4, group_size is 128, desc_act is True"),
+        (GPTQ, HEAD, "lm_head is not set"),
+        ({**GPTQ, "dynamic": {"-:.*up_proj": {}}}, UP, "dynamic names '-:.*up_proj'"),
+        (
+            {**GPTQ, "dynamic": {"+:.*up_proj": {"bits": 8}}},
+            UP,
+            "dynamic: +:.*up_proj: quant_method is 'gptq', bits is 8",
+        ),
+        ({"quant_method": "fp8", "ignored_layers": [UP]}, UP, f"ignored_layers names '{UP}'"),
+        ({"quant_method": "fp8"}, UP, "weight_block_size is not set"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["*attn*"]}, Q, "ignore names '*attn*'"),
+        ({**compressed("int-quantized"), "config_groups": {}}, UP, "config_groups: targets: there are none"),
+        (compressed("int-quantized", num_bits=8), UP, "config_groups: group_0: weights: num_bits is 8"),
+        (
+            {
+                "quant_method": "modelopt",
+                "quant_algo": "MIXED_PRECISION",
+                "quantized_layers": {f"layers.{layer}": {"quant_algo": "FP8"} for layer in range(40, 60)},
+            },
+            UP,
+            "it is none of 'layers.40', 'layers.41', 'layers.42', 'layers.43', ...",
+        ),
+    ],
+)
+def test_the_settings_that_say_how_a_module_is_stored_are_named(
+    config: dict[str, Any], module: str, stated: str
+) -> None:
+    assert read(config).stated(module).startswith("folder/config.json: quantization_config: ")
+    assert stated in read(config).stated(module)
+
+
+@pytest.mark.parametrize(("target", "near"), [("Lineaar", "Linear"), (UP.replace("up_proj", "up_prj"), UP)])
+def test_a_target_that_is_no_module_is_named_with_one_that_is_near(target: str, near: str) -> None:
+    config = compressed("int-quantized", num_bits=8)
+    config["config_groups"]["group_0"]["targets"] = [target]
+    assert read(config).layout(UP) is None
+    assert f"instead of '{target}', did you mean '{near}'?" in read(config).stated(UP)
 
 
 def test_an_expression_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

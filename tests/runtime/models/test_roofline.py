@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 
 from runtime.formats.kv.declarations import codec_spec
-from runtime.formats.weights.declarations import weight_format
+from runtime.formats.weights.declarations import usual_group_size, weight_format
+from runtime.formats.weights.matrix import PackedMatrix
 from runtime.models.config import DecoderConfig, LayerKind, Rope
+from runtime.models.held import HeldWeights, as_if
 from runtime.models.roofline import Operation, StepPlan, StepShape
+from runtime.models.weights import Slot
 from runtime.platforms.chips import V100
 
 # Llama-3-8B's numbers.
@@ -33,10 +36,9 @@ LAYER_WEIGHTS = 4096 * (4096 + 2 * 1024) + 4096 * 4096 + 3 * 4096 * 14336
 
 def plan(config: DecoderConfig = LLAMA, form: str | None = None, codec: str = "fp16") -> StepPlan:
     return StepPlan(
-        config=config,
+        weights=as_if(config, None if form is None else weight_format(form)),
         residual_bytes=2,
         codec=codec_spec(codec),
-        format=None if form is None else weight_format(form),
         platform="sm70",
     )
 
@@ -85,11 +87,11 @@ def test_a_window_bounds_what_is_read() -> None:
     assert costs[0] == costs[1]
 
 
-def test_eight_launches_a_layer_and_one_more_where_a_context_is_split() -> None:
+def test_eight_launches_a_layer_where_a_context_is_split_too() -> None:
     """As tests/runtime/models/test_decoder_launches.py counts them in the decoder."""
     assert in_layers(plan().operations(decode(8, 512))) == 32 * 8
     assert in_layers(plan().operations(decode(1, 512))) == 32 * 8
-    assert in_layers(plan().operations(decode(1, 4096))) == 32 * 9
+    assert in_layers(plan().operations(decode(1, 4096))) == 32 * 8
     post_norms = replace(LLAMA, post_norms=True, mlp_bias=True)
     assert in_layers(plan(post_norms).operations(decode(8, 512))) == 32 * 8
 
@@ -105,10 +107,43 @@ def test_packed_weights_are_read_packed_up_to_eight_rows(form: str, bits: float)
 
 def test_a_matrix_that_a_format_cannot_hold_stays_dense_and_says_why() -> None:
     odd = plan(replace(LLAMA, hidden_size=576), "gguf_q4_k")
-    reasons = odd.dense_reasons()
+    reasons = odd.weights.dense_reasons
     assert [reason.partition(":")[0] for reason in reasons] == ["qkv", "gate_up"]
     assert "576 inputs are no multiple of 256" in reasons[0]
     assert {each.role: each.operator for each in odd.operations(decode(1, 1))}["qkv"] == "triton_gemv_dense"
+
+
+def outline_of(forms: dict[str, str], order: bool = False) -> HeldWeights:
+    """The matrices of layers in the formats of their roles."""
+
+    def outline(slot: Slot) -> PackedMatrix | None:
+        form = forms.get(slot.role.removeprefix("layer."))
+        if form is None:
+            return None
+        spec = weight_format(form)
+        outputs, inputs = slot.shape
+        return PackedMatrix.empty(spec, outputs, inputs, usual_group_size(spec), "meta", ["order"] if order else [])
+
+    return HeldWeights(LLAMA, outline)
+
+
+def test_a_matrix_in_several_formats_is_read_part_by_part_and_joined() -> None:
+    weights = outline_of({"q": "gguf_q4_k", "k": "gguf_q4_k", "v": "gguf_q6_k"})
+    qkv = [each for each in replace(plan(), weights=weights).operations(decode(1, 1)) if each.role.startswith("qkv")]
+    packed = {"gguf_q4_k": 4096 * (4096 + 1024) * 4.5 / 8, "gguf_q6_k": 4096 * 1024 * 210 / 256}
+    for form, nbytes in packed.items():
+        parts = [each for each in qkv if each.format == form]
+        activations = sum(each.calls // 32 for each in parts) * 2 * 4096
+        assert sum(each.calls * each.cost.read for each in parts) == 32 * (nbytes + activations)
+    assert [(each.operator, each.calls) for each in qkv if not each.format] == [("cat", 32)]
+    assert sum(each.calls * each.cost.launches for each in qkv) == 32 * 4
+
+
+def test_inputs_are_put_into_the_order_of_a_weight_by_a_launch_of_its_own() -> None:
+    weights = outline_of({"down": "gptq_int4"}, order=True)
+    down = [each for each in replace(plan(), weights=weights).operations(decode(1, 1)) if each.role.startswith("down")]
+    assert [each.operator for each in down] == ["index_select", "triton_gemv"]
+    assert down[0].cost.read == 14336 * (2 + 4)
 
 
 def test_the_bound_is_that_of_the_bytes_for_one_token_and_of_the_flops_for_a_prompt() -> None:

@@ -55,15 +55,37 @@ def test_a_binary_is_asked_for_its_own_card_only(folder: Path) -> None:
         open_binary(folder, VOLTA)(VARIANTS[0], (7, 5))
 
 
-def test_a_build_that_was_interrupted_is_no_binary(folder: Path) -> None:
-    def interrupted() -> Iterator[CudaVariant]:
-        yield VARIANTS[0]
-        raise KeyboardInterrupt
+def interrupted() -> Iterator[CudaVariant]:
+    yield VARIANTS[0]
+    raise KeyboardInterrupt
 
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("name", ["binary", "other"])
+def test_a_build_that_was_interrupted_changes_nothing(folder: Path, name: str) -> None:
+    before = contents(folder.parent)
     with pytest.raises(KeyboardInterrupt):
-        build(folder, VOLTA, interrupted())
-    with pytest.raises(KernelError, match=r"manifest\.json: No such file"):
-        open_binary(folder, VOLTA)
+        build(folder.with_name(name), VOLTA, interrupted())
+    assert contents(folder.parent) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["binary"]
+
+
+def test_a_build_leaves_nothing_of_the_binary_before_it(folder: Path) -> None:
+    expected = contents(folder.parent)
+    (folder / "0123456789abcdef.cubin").write_bytes(b"of another state of the sources")
+    build(folder, VOLTA, VARIANTS)
+    assert contents(folder.parent) == expected
+
+
+def test_a_folder_that_holds_something_else_is_not_touched(tmp_path: Path, folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine")
+    before = contents(tmp_path)
+    with pytest.raises(KernelError, match=r"holds notes\.txt, which is no part of a binary"):
+        build(folder, VOLTA, VARIANTS)
+    assert contents(tmp_path) == before
 
 
 def altered(**fields: object) -> Callable[[dict[str, Any]], None]:
@@ -76,10 +98,14 @@ def altered(**fields: object) -> Callable[[dict[str, Any]], None]:
         (altered(policy_abi=POLICY_ABI - 1), f"built for ABI {POLICY_ABI - 1}, and this is ABI {POLICY_ABI}"),
         (altered(architecture=[8, 0]), r"built for compute capability 8\.0, not 7\.0"),
         (altered(sources="0" * 64), "built from other sources"),
-        (altered(kind="something"), "no manifest of kernels in version 1"),
-        (altered(version=2), "no manifest of kernels in version 1"),
-        (altered(kernels=[]), "no manifest of kernels"),
-        (lambda manifest: manifest.pop("compiler"), "no manifest of kernels, at 'compiler'"),
+        (altered(kind="something"), "no manifest of kernels in version 1: Invalid enum value"),
+        (altered(version=2), "no manifest of kernels in version 1: Invalid enum value"),
+        (altered(version=True), "no manifest of kernels in version 1: Expected `int`"),
+        (altered(more=1), "no manifest of kernels in version 1: Object contains unknown field `more`"),
+        (altered(architecture=[7]), r"no manifest of kernels in version 1: .*at `\$\.architecture`"),
+        (altered(kernels=[]), r"no manifest of kernels in version 1: .*at `\$\.kernels`"),
+        (altered(kernels={"a": None}), "no manifest of kernels in version 1: Expected `object`"),
+        (lambda manifest: manifest.pop("compiler"), "Object missing required field `compiler`"),
         (lambda manifest: manifest["kernels"].pop(VARIANTS[3].name), r"has no flash_prefill\["),
     ],
 )
@@ -98,6 +124,8 @@ def test_another_manifest_is_refused(folder: Path, alter: Callable[[dict[str, An
         (lambda file: file.write_bytes(b"\x7fELF"), "SHA-256 differs"),
         (lambda file: file.unlink(), "No such file"),
         (lambda file: (file.parent / "manifest.json").write_text("{"), "not valid JSON"),
+        (lambda file: (file.parent / "manifest.json").write_bytes(b"\xff\xfe"), "no text in UTF-8: byte 0"),
+        (lambda file: (file.parent / "manifest.json").unlink(), "No such file"),
         (lambda file: shutil.rmtree(file.parent), "No such file"),
     ],
 )
@@ -122,6 +150,17 @@ def test_a_probe_says_what_is_missing(refusal: str | None, told: str) -> None:
 def test_a_volta_card_has_what_the_kernels_need() -> None:
     shared = declared("sm70").spec.shared_memory_bytes
     assert [probes.capability_refusal(VOLTA), probes.shared_memory_refusal(shared)] == [None, None]
+
+
+def test_what_comes_into_the_folder_while_it_is_built_is_not_lost(folder: Path) -> None:
+    def variants() -> Iterator[CudaVariant]:
+        yield from VARIANTS
+        (folder / "notes.txt").write_text("mine")
+
+    with pytest.raises(KernelError, match=r"holds notes\.txt"):
+        build(folder, VOLTA, variants())
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert open_binary(folder, VOLTA).identity["kind"] == "prebuilt"
 
 
 @pytest.fixture
@@ -169,6 +208,19 @@ def test_a_card_that_lacks_something_goes_without_and_is_told(
 def test_kernels_native_off_is_a_reason_and_no_warning(card: Platform, recwarn: pytest.WarningsRecorder) -> None:
     assert initialise(KernelsConfig(native="off"), card).refusal == "kernels.native is off"
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("policy", [{"native": "off"}, {}])
+def test_a_named_binary_is_looked_at_where_it_does_not_run(
+    folder: Path, policy: dict[str, str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """A path that was mistyped, or a build that was interrupted, is heard of before the card is there."""
+    machine = SimpleNamespace(spec=declared("sm70" if policy else "cpu").spec, device="cpu")
+    initialise(KernelsConfig(binary=str(folder), **policy), machine)
+    assert not recwarn.list
+    (folder / "manifest.json").unlink()
+    with pytest.warns(UserWarning, match=r"kernels\.binary cannot be run on any card: .*manifest\.json: No such file"):
+        assert initialise(KernelsConfig(binary=str(folder), **policy), machine).refusal is not None
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda"])

@@ -224,20 +224,23 @@ def observing() -> NativeDispatchTrace:
 
 def test_a_trace_counts_equal_calls_with_their_shapes_and_dtypes(generator: torch.Generator) -> None:
     matrix, x = weight(generator), torch.randn((3, 64), generator=generator).half()
-    out = torch.empty((2, 64))
+    out, product = torch.empty((2, 64)), products.Product(matrix)
     with observing() as trace, torch.inference_mode():
         for rows in (3, 3, 1):
-            products.product(x[:rows].clone(), matrix)
+            product(x[:rows].clone())
         products.dequantize(matrix, 0, out)
     document = trace.document()
     native = [row for row in document["operators"] if row["name"].startswith("voltgate::")]  # type: ignore[attr-defined]
     parts = [[16, 32], [16, 2], [16, 2]]
     kinds = ["uint8", "float16", "uint8"]
+    gemv = {"name": "voltgate::gemv", "dtypes": ["float16", *kinds], "options": {"form": "awq_int4"}}
+    decoded = {"name": "voltgate::dequantize", "dtypes": [*kinds, "float32"], "options": {"form": "awq_int4"}}
     assert native == [
-        {"name": "voltgate::gemv", "shapes": [[3, 64], *parts], "dtypes": ["float16", *kinds], "count": 2},
-        {"name": "voltgate::gemv", "shapes": [[1, 64], *parts], "dtypes": ["float16", *kinds], "count": 1},
-        {"name": "voltgate::dequantize", "shapes": [*parts, [2, 64]], "dtypes": [*kinds, "float32"], "count": 1},
+        {**gemv, "shapes": [[3, 64], *parts], "count": 2},
+        {**gemv, "shapes": [[1, 64], *parts], "count": 1},
+        {**decoded, "shapes": [*parts, [2, 64]], "count": 1},
     ]
+    assert document["kernels"] == []  # on a CPU the references run
     assert document["configuration"] == "c0ffee"
     assert document["binary"] == {"kind": "prebuilt", "policy_abi": POLICY_ABI}
 
@@ -253,17 +256,42 @@ def test_an_attention_call_is_traced_and_gives_what_it_gives_without(generator: 
     expected = torch.empty_like(out)
     paged_prefill(query, pages, rows, **options, out=expected)
     assert torch.equal(out, expected)
-    names = [row["name"] for row in trace.document()["operators"]]  # type: ignore[attr-defined]
-    assert names.count("voltgate::flash_prefill") == 1
+    rows_seen: list[Any] = trace.document()["operators"]  # type: ignore[assignment]
+    assert [row["options"] for row in rows_seen if row["name"] == "voltgate::flash_prefill"] == [{"codec": "fp16"}]
 
 
-def test_without_a_trace_the_kernel_is_launched_directly(monkeypatch: pytest.MonkeyPatch) -> None:
-    launched: list[tuple[object, ...]] = []
-    monkeypatch.setattr(products, "kernel_of", lambda name: lambda *arguments: launched.append((name, *arguments)))
+class RecordedGemv:
+    """In the place of `runtime.kernels.triton.gemv.Gemv`."""
+
+    def __init__(self, *operands: object) -> None:
+        self.calls: list[tuple[object, ...]] = [operands]
+
+    def __call__(self, *arguments: object) -> list[tuple[object, ...]]:
+        self.calls.append(arguments)
+        return self.calls
+
+    def add_to(self, *arguments: object) -> None:
+        self.calls.append(arguments)
+
+
+def test_without_a_trace_what_was_prepared_is_launched_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.kernels.triton.gemv.Gemv", RecordedGemv)
     monkeypatch.setattr(products, "torch_operator", lambda _name: pytest.fail("went through torch"))
-    target, x, matrix = object(), object(), object()
-    products.add_product(target, x, matrix)  # type: ignore[arg-type]
-    assert launched == [("gemv_add", target, x, matrix)]
+    matrix, bias, target, x, room = (object() for _ in range(5))
+    product = products.Product(matrix, bias, "silu")  # type: ignore[arg-type]
+    product.add_to(target, x)  # type: ignore[arg-type]
+    calls = product(x, room)  # type: ignore[arg-type]
+    assert calls == [(matrix, bias, "silu"), (target, x), (x, room)]
+
+
+def test_a_kernel_of_cuda_tells_the_trace_its_name_before_it_is_launched() -> None:
+    variant = CudaVariant(name="probe[d64]", source="", entry="", defines={}, threads=32)
+    arguments = (torch.zeros(2, 3, dtype=torch.float16), 5, torch.zeros(4, dtype=torch.int32), 0.5)
+    with observing() as trace, pytest.raises(ValueError, match="Expected a cuda device"):
+        Driver(lambda _variant, _capability: b"")(variant, (1, 1, 1), arguments)
+    assert trace.document()["kernels"] == [
+        {"name": "probe[d64]", "shapes": [[2, 3], [4]], "dtypes": ["float16", "int32"], "count": 1}
+    ]
 
 
 def test_a_trace_that_ended_sees_nothing_more() -> None:

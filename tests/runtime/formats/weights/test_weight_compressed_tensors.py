@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from compressed_tensors.compressors import BaseCompressor
+from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
 from naive_weights import random_matrix
 
 from runtime.formats.weights.declarations import weight_format
@@ -13,10 +15,6 @@ from runtime.formats.weights.float4 import COMPRESSED_MXFP4, COMPRESSED_NVFP4
 from runtime.formats.weights.float8 import Float8Layout
 from runtime.formats.weights.layout import CheckpointLayout
 from runtime.formats.weights.packed_integer import IntegerLayout
-
-pytest.importorskip("compressed_tensors", reason="needs `pip install --no-deps compressed-tensors loguru`")
-from compressed_tensors.compressors import BaseCompressor
-from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
 
 torch.set_num_threads(1)
 N, K = 40, 128

@@ -22,6 +22,8 @@ N, K = 32, 128
 LAYOUTS: dict[str, CheckpointLayout] = {
     "awq": AWQLayout(32),
     "gptq": GPTQLayout(weight_format("gptq_int4"), 32, 0),
+    "gptq in order": GPTQLayout(weight_format("gptq_int4"), 32, 0, ordered=True),
+    "int4 in order": IntegerLayout(weight_format("int4"), 32, packed=True, symmetric=True, ordered=True),
     "gptq v1 8 bit": GPTQLayout(weight_format("gptq_int8"), 32, 1),
     "int4": IntegerLayout(weight_format("int4"), 32, packed=True, symmetric=False),
     "int8": IntegerLayout(weight_format("int8"), 0, packed=False, symmetric=True),
@@ -76,6 +78,37 @@ def test_a_scale_that_float16_cannot_hold_is_refused(name: str, value: float) ->
         layout.prepare(tensors, N, K, "file: module")
 
 
+@pytest.mark.parametrize("factor", [1e-4, 1e-9, 1e-30])
+@pytest.mark.parametrize("name", ["awq", "gptq", "int4", "int8"])
+def test_scales_that_float16_makes_others_are_refused(name: str, factor: float) -> None:
+    """At 1e-9 the matrix would become zero, at 1e-4 a wrong one: float16 has steps of 6e-8 there."""
+    layout, tensors = LAYOUTS[name], good(LAYOUTS[name])
+    scale = next(each for each in tensors if "scale" in each)
+    tensors[scale] = tensors[scale].float() * 1e-3 * factor
+    with pytest.raises(CheckpointError, match=rf"file: module\{scale}: .*which float16 rounds"):
+        layout.prepare(tensors, N, K, "file: module")
+
+
+@pytest.mark.parametrize("smallest", [0.0, 1e-9, 6e-8, -1e-9])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", ["awq", "gptq", "int4", "int8"])
+def test_scales_that_are_nothing_beside_others_are_read(name: str, dtype: torch.dtype, smallest: float) -> None:
+    """Tools give rows of zeros a scale near zero, and some give others negative ones."""
+    layout, tensors = LAYOUTS[name], good(LAYOUTS[name])
+    scale = next(each for each in tensors if "scale" in each)
+    tensors[scale] = -tensors[scale].to(dtype)
+    tensors[scale].view(-1)[3] = smallest
+    expected = tensors[scale].to(torch.float16)
+    found = layout.prepare(tensors, N, K, "file: module").parts["scales"]
+    assert torch.equal(found.flatten().sort().values, expected.flatten().sort().values)
+
+
+def test_the_scales_of_a_matrix_of_zeros_do_not_matter() -> None:
+    layout = LAYOUTS["int8"]
+    tensors = {".weight": torch.zeros(N, K, dtype=torch.int8), ".weight_scale": torch.full((N, 1), 1e-12)}
+    assert not layout.prepare(tensors, N, K, "file: module").dequantize(torch.float32).any()
+
+
 Damage = Callable[[dict[str, Tensor]], object]
 DAMAGES: dict[str, tuple[str, Damage, str]] = {
     "NaN scale of a row": ("fp8", lambda t: t[".weight_scale"][0].fill_(float("nan")), "no finite float32"),
@@ -83,6 +116,13 @@ DAMAGES: dict[str, tuple[str, Damage, str]] = {
     "NaN code": ("fp8", lambda t: t[".weight"].view(torch.uint8)[0].fill_(0xFF), "holds NaN"),
     "NaN block scale": ("nvfp4", lambda t: t[".weight_scale"].view(torch.uint8)[0].fill_(0x7F), "holds NaN"),
     "NaN E8M0": ("mxfp4", lambda t: t["_scales"][0].fill_(255), "holds NaN"),
+    "global scale without end": (
+        "nvfp4 divided",
+        lambda t: t[".weight_global_scale"].fill_(float("inf")),
+        "no finite float32",
+    ),
+    "no groups of ordered columns": ("gptq in order", lambda t: t.pop(".g_idx"), "is missing"),
+    "no groups of ordered integers": ("int4 in order", lambda t: t.pop(".weight_g_idx"), "is missing"),
     "global scale of zero": ("nvfp4 divided", lambda t: t[".weight_global_scale"].zero_(), "no finite float32"),
     "group that is not there": ("gptq", lambda t: t[".g_idx"][5].fill_(4), "names group 4, and there are 4"),
     "group below zero": ("gptq", lambda t: t[".g_idx"][5].fill_(-1), "names group -1"),

@@ -103,6 +103,22 @@ def test_zero_points_that_are_all_symmetric_take_no_room() -> None:
     assert "zeros" not in GPTQLayout(matrix.spec, 32, 1).prepare(stored, 16, 32, "here").parts
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        GPTQLayout(weight_format("gptq_int4"), 0, 1, ordered=True),
+        GPTQLayout(weight_format("gptq_int4"), 64, 1, ordered=True),
+        IntegerLayout(weight_format("int4"), 64, packed=True, symmetric=True, ordered=True),
+    ],
+)
+def test_columns_of_one_group_need_no_order(layout: CheckpointLayout) -> None:
+    stored = layout.store(random_matrix(layout.spec, 16, 64, layout.group_size, 0))
+    order = next(name for name in stored if name.endswith("g_idx"))
+    expected = layout.prepare(stored, 16, 64, "here").dequantize(torch.float32)
+    del stored[order]
+    assert torch.equal(layout.prepare(stored, 16, 64, "here").dequantize(torch.float32), expected)
+
+
 def test_version_1_cannot_store_a_zero_point_of_0() -> None:
     matrix = random_matrix(weight_format("gptq_int4"), 16, 32, 32, 0, "zeros")
     matrix.parts["zeros"][0] = 0
@@ -121,6 +137,9 @@ LAYOUTS: dict[str, tuple[CheckpointLayout, tuple[str, ...]]] = {
     "int4 packed": (integer("int4", packed=True, symmetric=True), ()),
     "int4 packed asymmetric": (integer("int4", packed=True, symmetric=False), ("zeros",)),
     "int4 packed reordered": (integer("int4", packed=True, symmetric=True), ("order",)),
+    "gptq in order": (GPTQLayout(weight_format("gptq_int3"), 32, 0, ordered=True), ("zeros", "order")),
+    "int4 in order": (IntegerLayout(weight_format("int4"), 32, True, True, ordered=True), ("order",)),
+    "int4 in an order that changes nothing": (IntegerLayout(weight_format("int4"), 32, True, True, ordered=True), ()),
     "int8 packed": (integer("int8", packed=True, symmetric=True), ()),
     "int8 bytes": (integer("int8", packed=False, symmetric=True), ()),
     "int8 bytes asymmetric": (integer("int8", packed=False, symmetric=False), ("zeros",)),

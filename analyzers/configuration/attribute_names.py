@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from analyzers.source import Source
 
-_VERSION = 3
+_VERSION = 4
 """Goes up whenever the same text may give other facts."""
 
 

@@ -11,7 +11,7 @@ from analyzers.python.imports import bound_names, import_statements
 from analyzers.python.lexer import Lexed, lex
 from analyzers.python.literals import normal
 from analyzers.python.parsing import surely_parses
-from analyzers.python.words import in_word
+from analyzers.python.words import in_word, offsets
 
 _NAME = r"\.[ \t]*+([A-Za-z_]\w*+)(?![ \t]*+=(?!=))"
 _ATTRIBUTE = re.compile(_NAME)
@@ -24,6 +24,7 @@ _CASE = re.compile(r"^[ \t]*+case\b[^\n]*?\w[ \t]*+\([ \t]*+[^\s)]", re.MULTILIN
 _KEYWORD = re.compile(r"([^\W\d]\w*+)[ \t]*+=(?!=)")
 _PLACEHOLDER = re.compile(r"\{[^{}\n]*?\.([A-Za-z_]\w*+)")
 """`"{0.name}"` as `str.format` reads it."""
+_BARE_NAME = re.compile(r"([^\W\d]\w*+)[ \t\n]*+(?=[,):])")
 _IDENTIFIER_STRING = re.compile(r"[\"']([A-Za-z_]\w*+)[\"']")
 _BY_NAME = ("getattr", "attrgetter", "__dict__", "vars(")
 """Where one of these occurs, a string may be the name of an attribute."""
@@ -56,7 +57,7 @@ def attribute_names(text: str) -> AttributeNames:
     return AttributeNames(
         names=" ".join(sorted(names)),
         unsure=" ".join(sorted(unsure - names)),
-        spreads=matches or _spreads(code),
+        spreads=matches or _spreads(" ".join((lexed.code, *templates))),
         parses=surely_parses(lexed),
     )
 
@@ -85,9 +86,23 @@ def _attributes_of(name: str, code: str) -> Iterator[str]:
 
 
 def _spreads(code: str) -> bool:
+    """Whether something is spread into arguments that may be an object: not what a function takes as `**kwargs`."""
+    names = set()
     at = code.find("**")
     while at >= 0:
         if code[code.rfind("\n", 0, at) + 1 : at].rstrip(" \t").endswith(("(", ",")):
-            return True
+            name = _BARE_NAME.match(code, at + 2)
+            if name is None:
+                return True
+            names.add(name[1])
         at = code.find("**", at + 2)
-    return False
+    return not all(_is_handed_on(name, code) for name in names)
+
+
+def _is_handed_on(name: str, code: str) -> bool:
+    """Whether a name stands only where it is spread, or is asked for something of it: then nothing but a parameter
+    `**name` binds it."""
+    return all(
+        code[at - 2 : at] == "**" or code[at + len(name) : at + len(name) + 1] in (".", "[")
+        for at in offsets(code, (name,))
+    )

@@ -73,7 +73,7 @@ def test_a_spread_object_has_all_its_fields_read(broken: Broken, code: str) -> N
 
 
 def test_a_file_whose_words_tell_everything_is_not_parsed(configure: Configure) -> None:
-    code = "import os\ndef f(it: Part, **options):\n    return it.other + os.width, g(**options)\n"
+    code = "import os\ndef f(it: Part, **options):\n    return it.other + os.width, g(**options, **it.rest)\n"
     configuration = configure(tree(code))
     readers = configuration.readers
     part = {definition for definition in configuration.ownership.paths if definition.name == "Part"}
@@ -82,6 +82,27 @@ def test_a_file_whose_words_tell_everything_is_not_parsed(configure: Configure) 
     assert [*readers.unsure_of({"height"})] == []
     assert [*readers.spreading(part)] == ["app/use.py"]
     assert [*readers.spreading(set())] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "spreads"),
+    [
+        ("def f(it: Part, **more): return g(it, **more)", False),
+        ("def f(it: Part, **more): return g(more.pop('a'), more['b'], **more)", False),
+        ("def f(it: Part, **more): return it ** 2", False),
+        ("def f(it: Part, **more): more = vars(it); g(**more)", True),
+        ("def f(it: Part): g(**it)", True),
+        ("def f(it: Part, **more): return g(**more | vars(it))", True),
+        ("def f(it: Part, **more): return g(\n    1,\n    **vars(it),\n)", True),
+        ("def f(it: Part, **more): return g(**more.it)", True),
+        ("from app.config import it\ng(**it)", True),
+    ],
+)
+def test_what_a_function_takes_by_name_and_hands_on_is_no_object(
+    configure: Configure, code: str, spreads: bool
+) -> None:
+    readers = configure(tree(f"{code}\n")).readers
+    assert readers.names["app/use.py"].spreads is spreads
 
 
 def test_a_file_that_may_not_parse_is_tried(configure: Configure) -> None:

@@ -132,7 +132,7 @@ class PythonFacts:
         """In order of their places."""
         return [PrivateAccess(*row) for row in self.stored[3]]
 
-    @property
+    @cached_property
     def clauses(self) -> list[str]:
         """What the imports say, in order of their places, each as one text that `read_clause` reads. A clause is all of
         an `Import` but its place: equal ones in one folder lead to the same.

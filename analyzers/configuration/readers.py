@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 
 from analyzers.configuration.attribute_names import AttributeNames, AttributeNamesExtractor
 from analyzers.configuration.importers import importers
 from analyzers.configuration.outline import Outline, TypeName
 from analyzers.configuration.ownership import Ownership
-from analyzers.configuration.program import Definition
+from analyzers.configuration.program import Definition, Program
 from analyzers.configuration.reads import FileReads, ReadsExtractor
 from analyzers.facts import FactBase, Need
 from analyzers.layering.modules import Modules
 from analyzers.python.extractor import PythonExtractor
 from analyzers.python.facts import PythonFacts
 from analyzers.python.nodes import last_part
+
+_Typed = tuple[str, list[TypeName]]
+"""A name, and the types of what it stands for."""
 
 
 class Readers:
@@ -24,8 +27,8 @@ class Readers:
         self.facts = facts
         self.names = {path: AttributeNames(*fact) for path, fact in facts.of(AttributeNamesExtractor()).items()}
         """What every file of the tree says of attributes."""
-        self._ownership = ownership
-        vocabulary, homes = _vocabulary(ownership)
+        self._program = ownership.classes.program
+        vocabulary, homes = _leading_to(self._program, ownership.paths, _functions)
         names = tuple(sorted(vocabulary))
         found = importers(modules, facts.of(PythonExtractor()), homes, vocabulary) | homes
         named, any_object = ReadsExtractor(names), ReadsExtractor(names, unnamed=True)
@@ -53,7 +56,8 @@ class Readers:
 
     def spreading(self, classes: Collection[Definition]) -> Iterator[str]:
         """The files that may hand on every field of an instance of one of some classes."""
-        names, homes = _leading_to(self._ownership, classes)
+        names, homes = _leading_to(self._program, classes, _everything)
+        names.add("*")
         python = self.facts.of(PythonExtractor())
         for path, said in self._words():
             if said.spreads:
@@ -65,49 +69,38 @@ class Readers:
         return ((path, self.names[path]) for path in self._extractors if path in self.names)
 
 
-def _vocabulary(ownership: Ownership) -> tuple[set[str], set[str]]:
-    """The last parts of the names of the owned classes, also of those under which a file hands one on, and of the
-    functions that return instances of them, and the files that these names come from."""
-    program = ownership.classes.program
-    names = {last_part(definition.name) for definition in ownership.paths}
-    homes = {definition.path for definition in ownership.paths}
-    for path, outline in program.outlines.items():
-        for name, types in outline.functions.items():
-            if any(definition in ownership for definition, _ in program.types(path, types)):
-                names.add(name)
-                homes.add(path)
-        for name in _renamed(outline):
-            if program.resolve(path, name) in ownership:
-                names.add(name)
-                homes.add(path)
-    return names, homes
+def _leading_to(
+    program: Program, classes: Collection[Definition], typed: Callable[[Outline], Iterable[_Typed]]
+) -> tuple[set[str], set[str]]:
+    """The names one of which a file holds if it gets at an instance of some classes, and the files that these names
+    come from.
 
-
-def _renamed(outline: Outline) -> Iterator[str]:
-    """What a file imports under a name of its own."""
-    return (name for name, binding in outline.imports.items() if binding.name not in ("", name))
-
-
-def _leading_to(ownership: Ownership, classes: Collection[Definition]) -> tuple[set[str], set[str]]:
-    """The names one of which a file holds if it gets at an instance of some classes, and the files that define some of
-    these names and so need not import them."""
-    program = ownership.classes.program
-    names = {"*", *(last_part(definition.name) for definition in classes)}
+    Args:
+        program: the files that may give the classes names.
+        classes: those that matter; only the last part of a name counts.
+        typed: what in a file gives an instance and has a name, and the types of its value.
+    """
+    names = {last_part(definition.name) for definition in classes}
     homes = {definition.path for definition in classes}
     for path, outline in program.outlines.items():
         found = {
             name
-            for name, types in _typed(outline)
+            for name, types in typed(outline)
             if any(definition in classes for definition, _ in program.types(path, types))
         }
-        found.update(name for name in _renamed(outline) if program.resolve(path, name) in classes)
+        renamed = (name for name, binding in outline.imports.items() if binding.name not in ("", name))
+        found.update(name for name in renamed if program.resolve(path, name) in classes)
         if found:
             names |= found
             homes.add(path)
     return names, homes
 
 
-def _typed(outline: Outline) -> Iterator[tuple[str, list[TypeName]]]:
+def _functions(outline: Outline) -> Iterable[_Typed]:
+    return outline.functions.items()
+
+
+def _everything(outline: Outline) -> Iterator[_Typed]:
     """Everything in a file that has a name and says what types its value is of."""
     yield from outline.functions.items()
     yield from outline.aliases.items()

@@ -14,6 +14,9 @@ from analyzers.routes.plan import LARGEST, size
 from analyzers.routes.policy import Choice, RoutesPolicy, RouteTable, Test
 from analyzers.routes.tables import TableReading
 
+_NUMERIC: Set[Test] = {"multiple-of", "at-least", "at-most"}
+"""Tests of a call's numbers."""
+
 
 class PolicyProblem(NamedTuple):
     """One setting that cannot be meant."""
@@ -112,6 +115,3 @@ def _values(axis: str, values: Sequence[Choice], tests: Set[Test]) -> Iterator[P
         if message:
             yield PolicyProblem(("matrix", axis, index), message)
         seen.add((type(value), value))
-
-
-_NUMERIC: Set[Test] = {"multiple-of", "at-least", "at-most"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 import astroid
@@ -23,6 +23,12 @@ class _EveryModule(set[str]):
 
     def __contains__(self, name: object) -> bool:
         return name != "builtins"
+
+
+@lru_cache(maxsize=1)
+def inference_of(text: str) -> Inference:
+    """The last one is kept: registries and uses of one file are read one after another."""
+    return Inference(text)
 
 
 class Inference:
@@ -53,9 +59,19 @@ class Inference:
         _forget_guesses()
         found: dict[tuple[int | None, ...], nodes.NodeNG] = {}
         for node in _expressions(module):
+            if isinstance(node, nodes.Call) and node.func.as_string() == "str":
+                _leave_open(node)
             # Before Python 3.12 the parts of an f-string stand where the whole does.
             found.setdefault((node.lineno, node.col_offset, node.end_lineno, node.end_col_offset), node)
         return found
+
+
+def _unknown(node: nodes.NodeNG, context: object = None) -> Iterator[object]:
+    yield astroid.Uninferable
+
+
+_leave_open = astroid.inference_tip(_unknown)
+"""For calls of `str`: a plug-in has each return an empty text."""
 
 
 def _forget_guesses() -> None:

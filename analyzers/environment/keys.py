@@ -9,9 +9,9 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from analyzers.environment.scopes import Binding, Scope, parameters
+from analyzers.environment.inferable import Inferable
+from analyzers.environment.scopes import Binding, Scope, parameters, returned
 from analyzers.environment.uses import ANY
-from analyzers.python.nodes import module_statements
 
 _MOST = 64
 """No expression is taken apart into more alternatives than this."""
@@ -68,6 +68,7 @@ class KeyReader:
         self.has_asked = False
         """Whether there was such an expression."""
         self.missing: set[str] = set()
+        self._inferable = Inferable(self.missing)
         self._arguments: dict[Scope, dict[str, list[Key]] | None] = {}
         """What the call gives that a function is followed for."""
         self._steps = 0
@@ -81,13 +82,15 @@ class KeyReader:
             return [UNKNOWN]
         found = list(dict.fromkeys(self._read(node, scope, depth + 1)))
         found = found if 0 < len(found) <= _MOST else [UNKNOWN]
-        return found if depth else self._completed(node, found)
+        return found if depth else self._completed(node, scope, found)
 
-    def _completed(self, node: ast.expr, found: list[Key]) -> list[Key]:
+    def _completed(self, node: ast.expr, scope: Scope, found: list[Key]) -> list[Key]:
         """What is inferred where a part is not known that no caller gives. Not for a name alone: all that it is bound
         to has been read, and inference, which takes long, hardly ever knows more."""
         kinds = {type(part) for key in found for part in key}
         if Unknown not in kinds or Parameter in kinds or isinstance(node, ast.Name):
+            return found
+        if not self._inferable.may_be(node, scope):
             return found
         self.has_asked = True
         return [(text,) for text in self._infer(node)] or found
@@ -237,21 +240,21 @@ class KeyReader:
         """What a function of the module gives that is called without arguments and has one `return`."""
         function = self._function(call, scope)
         if function and not call.args and not call.keywords:
-            returned = _returned(function)
-            if len(returned) == 1:
-                return Value(returned[0], function)
+            values = returned(function)
+            if len(values) == 1:
+                return Value(values[0], function)
         return None
 
     def _given(self, call: ast.Call, scope: Scope, depth: int, position: tuple[int, ...] = ()) -> list[Key] | None:
         """What a call gives, or a part of that; None where it calls no function of the module that gives anything."""
         function = self._function(call, scope)
-        returned = _returned(function) if function else []
-        if not function or not returned:
+        values = returned(function) if function else []
+        if not function or not values:
             return None
         around = self._arguments.get(function)
         given = self.arguments(call, scope, function, bound=False, wanted=function.bindings, depth=depth)
         self._arguments[function] = given
-        keys = [key for value in returned for key in self.read(_at(value, position), function, depth)]
+        keys = [key for value in values for key in self.read(_at(value, position), function, depth)]
         self._arguments[function] = around
         return keys
 
@@ -333,13 +336,6 @@ def substituted(key: Key, function: Scope, arguments: Mapping[str, Sequence[Key]
         arguments[part.name] if isinstance(part, Parameter) and part.function is function else [(part,)] for part in key
     ]
     return [joined if len(joined) <= _LONGEST else UNKNOWN for joined in _joined(parts)]
-
-
-def _returned(function: Scope) -> list[ast.expr]:
-    """What the function's own `return` statements give."""
-    assert isinstance(function.node, ast.FunctionDef)
-    inside = module_statements(ast.Module(function.node.body, []))
-    return [node.value for node in inside if isinstance(node, ast.Return) and node.value is not None]
 
 
 def _joined(parts: Sequence[Sequence[Key]]) -> Iterable[Key]:

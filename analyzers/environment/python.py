@@ -62,9 +62,9 @@ def _read_uses(lexed: Lexed, seeds: Sequence[int], wrappers: Collection[str]) ->
         carriers |= found.carriers
         missing |= found.missing
     if keys.has_asked:
-        from analyzers.environment.inference import Inference
+        from analyzers.environment.inference import inference_of
 
-        found = read_module(parsed.module, lines, wrappers, KeyReader(Inference(lexed.text).texts))
+        found = read_module(parsed.module, lines, wrappers, KeyReader(inference_of(lexed.text).texts))
     unread = [s.line for s in parsed.failed if any_within(seeds, s.start, s.end)]
     uses = sorted(set(_uses(lexed, found.sites)), key=lambda use: (use.line, use.column, use.name))
     return FileUses(uses, (), found.wrappers, unread)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from analyzers.python.nodes import module_statements
 from analyzers.python.words import any_within
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -14,7 +15,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVES = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.Constant)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases", "items")
 _STAR_OF_OS = ("environ", "environb", "getenv", "getenvb", "putenv", "unsetenv")
-_SET_UP = frozenset(("__init__", "__new__", "__post_init__"))
+_SET_UP = frozenset(("__init__", "__new__", "__post_init__", "__set_name__"))
 _OWNERS = frozenset(("self", "cls"))
 
 
@@ -236,3 +237,12 @@ def parameters(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr | None]
         yield argument.arg, default
     for rest in filter(None, (arguments.vararg, arguments.kwarg)):
         yield rest.arg, None
+
+
+def returned(function: Scope) -> list[ast.expr]:
+    """What the `return` statements of a function give, not those of functions in it."""
+    if isinstance(function.node, ast.Lambda):
+        return [function.node.body]
+    assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    inside = module_statements(ast.Module(function.node.body, []))
+    return [node.value for node in inside if isinstance(node, ast.Return) and node.value is not None]

@@ -20,6 +20,7 @@ from analyzers.trees.tree import Tree, blob_digest
 
 _BATCH = 100
 """The most files in one unit of work, so that its results do not take much memory."""
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 _PARALLEL_FROM = 100
 """Fewer files than this are read faster by one process than two can be started."""
 
@@ -48,7 +49,8 @@ class Need(NamedTuple):
 
 class _Job(NamedTuple):
     path: str
-    extractors: tuple[Extractor, ...]
+    extractors: tuple[tuple[str, Extractor], ...]
+    """Each with its kind, which takes longer to name than some facts take to read."""
     checked: bool
     """Whether it is known already if the file parses."""
 
@@ -108,7 +110,7 @@ class FactBase:
             for path in need.paths:
                 if path not in known:
                     missing.setdefault(path, {})[kind] = need.extractor
-        jobs = [_Job(path, (*wanted.values(),), path in self._checked) for path, wanted in sorted(missing.items())]
+        jobs = [_Job(path, (*wanted.items(),), path in self._checked) for path, wanted in sorted(missing.items())]
         self._extract(jobs, progress)
 
     def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, Any]:
@@ -118,8 +120,7 @@ class FactBase:
         stored = self.cache.lookup(kind, digests.values())
         values = {path: stored[digest] for path, digest in digests.items() if digest in stored}
         try:
-            # One call for all: 5,000 calls take longer than the parsing.
-            return dict(zip(values, json.loads(f"[{','.join(values.values())}]"), strict=True))
+            return dict(zip(values, _decoded(values.values()), strict=True))
         except ValueError:
             return {}
 
@@ -132,20 +133,29 @@ class FactBase:
                 progress(done, len(jobs))
 
     def _keep(self, results: list[_Result]) -> None:
+        values = iter(_decoded(value for result in results for _, value in result.facts))
         for result in results:
             if result.problem is not None:
                 self.problems[result.path] = result.problem
             self._checked.add(result.path)
-            for kind, value in result.facts:
-                self._facts[kind][result.path] = json.loads(value)
+            for (kind, _), value in zip(result.facts, values, strict=False):
+                self._facts[kind][result.path] = value
         if self.cache is not None:
             self.cache.store([fact for result in results for fact in self._storable(result)])
-            self.tree.remember({r.path: r.digest for r in results if r.digest and r.path not in self._digests})
+            learnt = {r.path: r.digest for r in results if r.digest and r.path not in self._digests}
+            self._digests.update(learnt)
+            self.tree.remember(learnt)
 
     def _storable(self, result: _Result) -> Iterator[Fact]:
         """That facts are stored says that there was no problem; a file with one is read again each time."""
         if result.path not in self.problems:
             yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
+
+
+def _decoded(values: Iterable[str]) -> list[Any]:
+    """Many values at once: as many calls would take longer than the parsing."""
+    decoded: list[Any] = json.loads(f"[{','.join(values)}]")
+    return decoded
 
 
 def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
@@ -247,7 +257,7 @@ def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
         if _is_python(path) and not job.checked and not (tree.on_disk(path) and _is_utf8(data)):
             texts[path] = text
         source = Source(path, text)
-        facts = [(e.kind, json.dumps(e.extract(source), separators=(",", ":"))) for e in job.extractors]
+        facts = [(kind, _encoded(extractor.extract(source))) for kind, extractor in job.extractors]
         results[path] = _Result(path, blob_digest(data), None, facts)
     if texts:
         from analyzers.python.syntax import check_syntax

@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 from analyzers.source import Source
 
-_VERSION = 4
+_VERSION = 5
 """Goes up whenever the same text may give other facts."""
+
+ANYTHING = "*"
+"""Stands for whatever words do not tell."""
 
 
 class AttributeNames(NamedTuple):
@@ -19,8 +22,9 @@ class AttributeNames(NamedTuple):
     """What it gets at as attributes of anything. Attributes of what is imported as a module do not count."""
     unsure: str
     """What else may be the name of an attribute that is read: only a syntax tree and the types in it tell."""
-    spreads: bool
-    """Whether it may read attributes that it does not name, as `f(**vars(x))` and `case Config(1)` do."""
+    spreads: str
+    """Where it may read attributes that it does not name, as `f(**vars(x))` and `case Config(1)` do: the names one of
+    which leads to the object, and `ANYTHING` among them where words do not tell."""
     parses: bool
     """Whether it parses for sure, unless it has a syntax error."""
 

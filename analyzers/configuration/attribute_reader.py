@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from analyzers.configuration.attribute_names import AttributeNames
+from analyzers.configuration.attribute_names import ANYTHING, AttributeNames
+from analyzers.configuration.spreading import spread_words
 from analyzers.python.imports import bound_names, import_statements
 from analyzers.python.lexer import Lexed, lex
 from analyzers.python.literals import normal
 from analyzers.python.parsing import surely_parses
-from analyzers.python.words import in_word, offsets
+from analyzers.python.words import in_word
 
 _NAME = r"\.[ \t]*+([A-Za-z_]\w*+)(?![ \t]*+=(?!=))"
 _ATTRIBUTE = re.compile(_NAME)
@@ -24,7 +25,7 @@ _CASE = re.compile(r"^[ \t]*+case\b[^\n]*?\w[ \t]*+\([ \t]*+[^\s)]", re.MULTILIN
 _KEYWORD = re.compile(r"([^\W\d]\w*+)[ \t]*+=(?!=)")
 _PLACEHOLDER = re.compile(r"\{[^{}\n]*?\.([A-Za-z_]\w*+)")
 """`"{0.name}"` as `str.format` reads it."""
-_BARE_NAME = re.compile(r"([^\W\d]\w*+)[ \t\n]*+(?=[,):])")
+_SPREAD = re.compile(r"[(,][ \t]*+\*\*")
 _IDENTIFIER_STRING = re.compile(r"[\"']([A-Za-z_]\w*+)[\"']")
 _BY_NAME = ("getattr", "attrgetter", "__dict__", "vars(")
 """Where one of these occurs, a string may be the name of an attribute."""
@@ -54,10 +55,11 @@ def attribute_names(text: str) -> AttributeNames:
         names.update(_IDENTIFIER_STRING.findall(text))
     elif "hasattr" in text:
         unsure.update(_IDENTIFIER_STRING.findall(text))
+    hidden = matches or any(map(_SPREAD.search, templates))
     return AttributeNames(
         names=" ".join(sorted(names)),
         unsure=" ".join(sorted(unsure - names)),
-        spreads=matches or _spreads(" ".join((lexed.code, *templates))),
+        spreads=" ".join(sorted({ANYTHING} if hidden else spread_words(lexed.code))),
         parses=surely_parses(lexed),
     )
 
@@ -83,26 +85,3 @@ def _attributes_of(name: str, code: str) -> Iterator[str]:
         if (attribute := _BEHIND.match(code, end)) and code[at - 1 : at] != "." and not in_word(code[at - 1 : at]):
             yield attribute[1]
         at = code.find(name, end)
-
-
-def _spreads(code: str) -> bool:
-    """Whether something is spread into arguments that may be an object: not what a function takes as `**kwargs`."""
-    names = set()
-    at = code.find("**")
-    while at >= 0:
-        if code[code.rfind("\n", 0, at) + 1 : at].rstrip(" \t").endswith(("(", ",")):
-            name = _BARE_NAME.match(code, at + 2)
-            if name is None:
-                return True
-            names.add(name[1])
-        at = code.find("**", at + 2)
-    return not all(_is_handed_on(name, code) for name in names)
-
-
-def _is_handed_on(name: str, code: str) -> bool:
-    """Whether a name stands only where it is spread, or is asked for something of it: then nothing but a parameter
-    `**name` binds it."""
-    return all(
-        code[at - 2 : at] == "**" or code[at + len(name) : at + len(name) + 1] in (".", "[")
-        for at in offsets(code, (name,))
-    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.configuration.reads import Parser, Read
-from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by
+from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by, dumped_by
 from analyzers.configuration.survey import Body, survey
 from analyzers.python.nodes import children, dotted, last_part
 from analyzers.python.parsing import Places
@@ -96,6 +96,11 @@ class _Finder:
         for inner in self._bodies[node].nodes:
             for target, origins in bound_by(inner, self._typing, scope):
                 self._bind_target(target, origins, scope, owner)
+            match inner:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value):
+                    self._bind_dump(name, value, scope)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    self._bind_dump(name, value, scope)
 
     def _bind_target(self, target: ast.expr, origins: list[Origin], scope: Scope, owner: ClassScope | None) -> None:
         match target:
@@ -105,6 +110,10 @@ class _Finder:
                 scope.bind(name, origins)
             case ast.Attribute(value=ast.Name(id=this), attr=name) if origins and (of := scope.class_of(this)):
                 of.bind(name, origins)
+
+    def _bind_dump(self, name: str, value: ast.expr, scope: Scope) -> None:
+        if origins := [origin for dumped in dumped_by(value) for origin in self._typing.of(dumped, scope)]:
+            scope.dumps.setdefault(name, []).extend(origins)
 
     def _look(self, node: ast.AST, scope: Scope) -> None:
         """Record what the expressions below a node get at."""
@@ -197,13 +206,15 @@ class _Finder:
             self._record(function, [origin.to(str(name.value)) for origin in origins], node, scope)
 
     def _spread(self, value: ast.expr, scope: Scope) -> None:
-        """`f(**asdict(config))` hands every field to somebody by its name."""
+        """`f(**asdict(config))` hands every field to somebody by its name, also where the mapping has a name."""
+        objects = [*dumped_by(value)]
         match value:
-            case ast.Call(func=function, args=[inner, *_]) if last_part(dotted(function)) in _WHOLE:
+            case ast.Name(id=name):
+                self._record("spread", scope.dumped(name), value, scope)
+            case ast.Call(func=ast.Attribute(value=inner)) if not objects:
                 value = inner
-            case ast.Call(func=ast.Attribute(value=inner)) | ast.Attribute(value=inner, attr="__dict__"):
-                value = inner
-        self._record("spread", self._typing.of(value, scope), value, scope)
+        for inner in objects or [value]:
+            self._record("spread", self._typing.of(inner, scope), inner, scope)
 
     def _option(self, node: ast.Call, scope: Scope) -> None:
         """An option of an `ArgumentParser`."""

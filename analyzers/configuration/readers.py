@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
 
-from analyzers.configuration.attribute_names import AttributeNames, AttributeNamesExtractor
+from analyzers.configuration.attribute_names import ANYTHING, AttributeNames, AttributeNamesExtractor
 from analyzers.configuration.importers import importers
 from analyzers.configuration.outline import Outline, TypeName
 from analyzers.configuration.ownership import Ownership
@@ -60,10 +60,13 @@ class Readers:
         names.add("*")
         python = self.facts.of(PythonExtractor())
         for path, said in self._words():
-            if said.spreads:
+            leading = said.spreads.split()
+            if ANYTHING in leading:
                 words = (*said.names.split(), *said.unsure.split(), *PythonFacts(python[path]).import_words)
                 if path in homes or not names.isdisjoint(words):
                     yield path
+            elif not names.isdisjoint(leading):
+                yield path
 
     def _words(self) -> Iterator[tuple[str, AttributeNames]]:
         return ((path, self.names[path]) for path in self._extractors if path in self.names)

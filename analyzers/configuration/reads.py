@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 2
+_VERSION = 3
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")

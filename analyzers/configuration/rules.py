@@ -42,8 +42,9 @@ RULES: tuple[Rule, ...] = (
         name="unread-field",
         what="Reports a field of an owned class that nothing reads: no attribute chain that starts at something typed"
         " as configuration leads to it, its name is not that of any attribute that a file of `readers` gets at,"
-        " `getattr` by a literal included, and no object of its class is spread into a call.\n\nWalking through all"
-        " fields, as `asdict` and a hash do, is no reading: it would hide every field that has no effect.",
+        " `getattr` by a literal included, and neither an object of its class nor a mapping of its fields is spread"
+        " into a call.\n\nWalking through all fields, as `asdict` and a hash do, is no reading: it would hide every"
+        " field that has no effect.",
         why="A setting without a reader is a promise that nobody keeps. Users tune it, bug reports mention it, and"
         " every refactoring carries it along.",
         bad="```python\n@dataclass\nclass CacheConfig:\n    block_size: int = 16\n    watermark: float = 0.01  # its"

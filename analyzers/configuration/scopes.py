@@ -11,8 +11,12 @@ from analyzers.configuration.annotations import type_names
 from analyzers.configuration.reads import MANY
 from analyzers.python.nodes import dotted, last_part
 
-_SAME = frozenset(("copy", "deepcopy", "replace", "evolve", "model_copy"))
+SAME = frozenset(("copy", "deepcopy", "replace", "evolve", "model_copy"))
 """Functions whose result is like their argument."""
+DUMPING = frozenset(("asdict", "structs_asdict", "to_builtins", "vars"))
+"""Functions that give every field of an object by its name."""
+DUMPING_METHODS = frozenset(("_asdict", "as_dict", "asdict", "dict", "model_dump", "to_dict"))
+"""Methods that do."""
 
 
 class Origin(NamedTuple):
@@ -43,6 +47,8 @@ class Scope:
     this: str = ""
     """The name of the method's first argument."""
     names: dict[str, list[Origin]] = field(default_factory=dict)
+    dumps: dict[str, list[Origin]] = field(default_factory=dict)
+    """The names of mappings that hold every field of something, and of what."""
 
     def chain(self) -> Iterator[Scope]:
         """The scope and those around it."""
@@ -54,6 +60,10 @@ class Scope:
     def lookup(self, name: str) -> list[Origin] | None:
         """What a name is bound to; None where no scope of the file binds it, other than by an import."""
         return next((scope.names[name] for scope in self.chain() if name in scope.names), None)
+
+    def dumped(self, name: str) -> list[Origin]:
+        """What a name holds every field of."""
+        return next((scope.dumps[name] for scope in self.chain() if name in scope.dumps), [])
 
     def class_of(self, name: str) -> ClassScope | None:
         """The class whose instance a name is because it is the first argument of a method around."""
@@ -109,7 +119,7 @@ class Typing:
     def concerns(self, words: set[str], scope: Scope) -> bool:
         """Whether any of the words may lead to configuration in a scope."""
         return not self._words.isdisjoint(words) or any(
-            any(origins and name in words for name, origins in level.names.items())
+            any(origins and name in words for names in (level.names, level.dumps) for name, origins in names.items())
             or (level.this in words and level.owner is not None and self._holds_any(level.owner))
             for level in scope.chain()
         )
@@ -181,15 +191,37 @@ class Typing:
                 return [origin.to(attribute) for origin in self.of(value, scope)]
             case [kind, _] if last_part(name) == "cast":
                 return self.annotated(kind)
-            case [value, *_] if last_part(name) in _SAME:
+            case [value, *_] if last_part(name) in SAME:
                 return self.of(value, scope)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
             return self.of(node.func.value, scope)
         return self._global(name, scope) if self.is_known(name) else []
 
     def _global(self, name: str, scope: Scope) -> list[Origin]:
         """What a dotted name is that starts with no variable."""
         return [Origin(name)] if name and scope.lookup(name.partition(".")[0]) is None else []
+
+
+def dumped_by(value: ast.expr) -> Iterator[ast.expr]:
+    """The objects every field of which is in a mapping, by its name, as far as the expression that makes it tells."""
+    match value:
+        case ast.Call(func=ast.Name(id="dict"), args=[inner, *_]):
+            yield from dumped_by(inner)
+        case ast.Call(func=function, args=[inner, *_]) if last_part(dotted(function)) in DUMPING:
+            yield inner
+        case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in DUMPING_METHODS:
+            yield inner
+        case ast.Attribute(value=inner, attr="__dict__"):
+            yield inner
+        case ast.Dict(keys=keys, values=values):
+            for key, inner in zip(keys, values, strict=True):
+                if key is None:
+                    yield from dumped_by(inner)
+        case ast.DictComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Attribute(value=inner, attr="items")))]):
+            yield from dumped_by(inner)
+        case ast.BinOp(left=first, op=ast.BitOr(), right=second) | ast.IfExp(body=first, orelse=second):
+            yield from dumped_by(first)
+            yield from dumped_by(second)
 
 
 def bound_by(node: ast.AST, typing: Typing, scope: Scope) -> Iterator[tuple[ast.expr, list[Origin]]]:
@@ -203,7 +235,11 @@ def bound_by(node: ast.AST, typing: Typing, scope: Scope) -> Iterator[tuple[ast.
         case ast.NamedExpr(target=target, value=value):
             yield target, typing.of(value, scope)
         case ast.For(target=target, iter=iterable) | ast.comprehension(target=target, iter=iterable):
-            yield target, typing.elements(iterable, scope)
+            match target, iterable:
+                case ast.Tuple(elts=[_, value]), ast.Call(func=ast.Attribute(value=mapping, attr="items"), args=[]):
+                    yield value, [origin.to(MANY) for origin in typing.of(mapping, scope)]
+                case _:
+                    yield target, typing.elements(iterable, scope)
         case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
             yield target, typing.of(value, scope)
 

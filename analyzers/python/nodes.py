@@ -16,11 +16,15 @@ _PLAIN = frozenset(
 """Fields that hold no node, or none that holds others."""
 
 
+_LEAVES = (ast.Constant, ast.MatchSingleton)
+"""Nodes whose `value` is no node."""
+
+
 class _Held(dict[type[ast.AST], tuple[str, ...]]):
     """For each kind of node, its fields that hold others; each looked up once."""
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        self[kind] = () if kind is ast.Constant else tuple(name for name in kind._fields if name not in _PLAIN)
+        self[kind] = () if kind in _LEAVES else tuple(name for name in kind._fields if name not in _PLAIN)
         return self[kind]
 
 

@@ -85,24 +85,48 @@ def test_a_file_whose_words_tell_everything_is_not_parsed(configure: Configure) 
 
 
 @pytest.mark.parametrize(
-    ("code", "spreads"),
+    "code",
     [
-        ("def f(it: Part, **more): return g(it, **more)", False),
-        ("def f(it: Part, **more): return g(more.pop('a'), more['b'], **more)", False),
-        ("def f(it: Part, **more): return it ** 2", False),
-        ("def f(it: Part, **more): more = vars(it); g(**more)", True),
-        ("def f(it: Part): g(**it)", True),
-        ("def f(it: Part, **more): return g(**more | vars(it))", True),
-        ("def f(it: Part, **more): return g(\n    1,\n    **vars(it),\n)", True),
-        ("def f(it: Part, **more): return g(**more.it)", True),
-        ("from app.config import it\ng(**it)", True),
+        "def f(it: Part, **more): return g(it, **more)",
+        "def f(it: Part, **more): return g(more.pop('a'), more['b'], **more)",
+        "def f(it: Part, **more): return it ** 2, {**more}",
+        "def f(it: Part, more): return g(it, **more)",
+        "def f(it: Part, more: dict[str, list[int]] | None = None): return g(it, **more)",
+        "def f(it: Part):\n    more = {'a': it}\n    more |= {}\n    return g(more, more=it, **more)",
+        "def f(it: Part):\n    more: dict[str, int] = dict(a=1) if it else {}\n    return g(**more)",
+        "def f(it: Part):\n    more = another(it)\n    return [g(**more) for x in it.parts], g(**another(1))",
+        "def f(it: Part): return g(**{'a': it}), g(a=1, **dict(b=it))",
     ],
 )
-def test_what_a_function_takes_by_name_and_hands_on_is_no_object(
-    configure: Configure, code: str, spreads: bool
-) -> None:
-    readers = configure(tree(f"{code}\n")).readers
-    assert readers.names["app/use.py"].spreads is spreads
+def test_what_is_no_object_leads_to_no_file(configure: Configure, code: str) -> None:
+    configuration = configure(tree(f"{code}\n"))
+    assert [*configuration.readers.spreading(set(configuration.ownership.paths))] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(it: Part): g(**it)",
+        "def f(it: Part): g(**{**vars(it)})",
+        "def f(it: Part): g(**(vars(it) | {}))",
+        "def f(it: Part): g(\n    1,\n    **vars(it),\n)",
+        "def f(it: Part, **more):\n    more = vars(it)\n    g(**more)",
+        "def f(it: Part):\n    more: dict[str, int] = asdict(it) if it else {}\n    g(**more)",
+        "def f(it: Part):\n    more = {k: v for k, v in it.dict().items() if v}\n    g(**more)",
+        "def f(it: Part):\n    more = {**it.__dict__}\n    g(**more)",
+        "def f(root: Root):\n    more = dict(asdict(root.part))\n    def h(): g(**more)",
+        "def f(root: Root):\n    more = root.part if root else None\n    g(**more)",
+        "def f(root: Root):\n    more, a = root.part, 1\n    g(**more)",
+        "def f(root: Root):\n    for (a, more) in root.parts.items(): g(**more)",
+        "def f(root: Root):\n    more = current()\n    g(**more)",
+        "def f(root: Root):\n    if (more := root.part): g(**more)",
+        "def f(root: Root):\n    with root.part as more: g(**more)",
+        "def f(it):\n    more: Part = it\n    g(**more)",
+        "def f(it: Part): return f'{g(** vars(it))}'",
+    ],
+)
+def test_what_is_spread_has_all_its_fields_read(broken: Broken, code: str) -> None:
+    assert broken(tree(f"{code}\n")) == []
 
 
 def test_a_file_that_may_not_parse_is_tried(configure: Configure) -> None:

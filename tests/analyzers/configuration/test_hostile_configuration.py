@@ -42,4 +42,4 @@ def test_any_text_is_read_or_given_up(text: str) -> None:
     found = Outline(outline)
     assert all(isinstance(part, list | dict) for part in (found.imports, found.stars, found.classes, found.tables))
     assert isinstance(FileReads(reads).reads, list)
-    assert [*map(type, names)] == [str, str, bool, bool]
+    assert [*map(type, names)] == [str, str, str, bool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from functools import lru_cache
 
 from analyzers.configuration.attribute_names import ANYTHING, AttributeNames
 from analyzers.configuration.spreading import spread_words
@@ -12,12 +12,10 @@ from analyzers.python.imports import bound_names, import_statements
 from analyzers.python.lexer import Lexed, lex
 from analyzers.python.literals import normal
 from analyzers.python.parsing import surely_parses
-from analyzers.python.words import in_word
 
 _NAME = r"\.[ \t]*+([A-Za-z_]\w*+)(?![ \t]*+=(?!=))"
 _ATTRIBUTE = re.compile(_NAME)
 """A name behind a dot that is not assigned."""
-_BEHIND = re.compile(rf"[ \t]*+{_NAME}")
 _ANY_ATTRIBUTE = re.compile(r"\.[ \t]*+([^\W\d]\w*+)")
 _TEMPLATE = re.compile(r"[rR]?[fFtT]")
 _CASE = re.compile(r"^[ \t]*+case\b[^\n]*?\w[ \t]*+\([ \t]*+[^\s)]", re.MULTILINE)
@@ -41,9 +39,8 @@ def attribute_names(text: str) -> AttributeNames:
     code = " ".join((code, *templates))
     times = Counter(_ATTRIBUTE.findall(code))
     unsure.update(times)
-    for module in modules:
-        times.subtract(_attributes_of(module, code))
-    names = {name for name, count in times.items() if count > 0}
+    of_modules = Counter(name for module in modules for name in _attribute_of(module).findall(code))
+    names = {name for name, count in times.items() if count > of_modules[name]}
     if not code.isascii():
         unsure.update(map(normal, _ANY_ATTRIBUTE.findall(code)))
     if ".format(" in code:
@@ -77,11 +74,7 @@ def _without_imports(lexed: Lexed) -> tuple[set[str], str]:
     return modules, " ".join((*pieces, lexed.code[done:]))
 
 
-def _attributes_of(name: str, code: str) -> Iterator[str]:
-    """The attributes of a name. A pattern for each name would take longer to compile than the search takes."""
-    at = code.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if (attribute := _BEHIND.match(code, end)) and code[at - 1 : at] != "." and not in_word(code[at - 1 : at]):
-            yield attribute[1]
-        at = code.find(name, end)
+@lru_cache(maxsize=1024)
+def _attribute_of(name: str) -> re.Pattern[str]:
+    """An attribute of a name. A tree imports few modules, and those again and again."""
+    return re.compile(rf"{name}(?<![\w.]{name})[ \t]*+{_NAME}")

@@ -185,8 +185,9 @@ def open_brackets(code: str, levels: int) -> bytes:
     """The brackets of a code, written as parentheses, and its newlines, less so many levels of innermost pairs that
     close on their line."""
     skeleton = code.encode("ascii", "replace").translate(_BRACKETS, _NOT_BRACKETS)
-    for _ in range(levels):
+    while levels and b"()" in skeleton:
         skeleton = skeleton.replace(b"()", b"")
+        levels -= 1
     return skeleton
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from analyzers.cache import Fact, FactCache
 from analyzers.decoding import decode
@@ -18,11 +18,16 @@ from analyzers.errors import UserError
 from analyzers.source import Problem, Source
 from analyzers.trees.tree import Tree, blob_digest
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 _BATCH = 100
 """The most files in one unit of work, so that its results do not take much memory."""
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 _PARALLEL_FROM = 100
 """Fewer files than this are read faster by one process than two can be started."""
+_MEANWHILE_FROM = 8
+"""Fewer files than this are not worth a process in the background."""
 
 
 class Extractor(Protocol):
@@ -45,6 +50,8 @@ class Need(NamedTuple):
     paths: Sequence[str]
     vital: bool = True
     """Whether the analyser's answer is incomplete without these files: then one that cannot be read is a finding."""
+    then: Callable[[FactBase], Sequence[Need]] | None = None
+    """What the gathered facts show to be needed as well: it is read while whoever asked for the first goes on."""
 
 
 class _Job(NamedTuple):
@@ -63,6 +70,8 @@ class _Result(NamedTuple):
     """(kind, JSON) of each extractor."""
 
 
+_Batches = Generator[list[_Result], None, None]
+
 Progress = Callable[[int, int], None]
 """Called with the number of files done and the number of all."""
 
@@ -79,6 +88,8 @@ class FactBase:
     _digests: dict[str, str] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
     """Files of which it is known whether they parse: in this run, or because facts of theirs are stored."""
+    _meanwhile: _Batches | None = None
+    """What is being read in the background."""
 
     def of(self, extractor: Extractor, paths: Iterable[str] | None = None) -> Mapping[str, Any]:
         """The facts of one kind, by path, of every file that was asked for and could be decoded.
@@ -96,6 +107,17 @@ class FactBase:
         Raises:
             SyntaxCheckerError: the syntax checker cannot be run.
         """
+        if self._meanwhile is not None:
+            begun, self._meanwhile = self._meanwhile, None
+            self._take(begun)
+        jobs = self._missing(needs)
+        self._take(_run(self.tree, jobs, _PARALLEL_FROM), lambda done: progress(done, len(jobs)))
+        further = [need for first in needs if first.then is not None for need in first.then(self)]
+        if further:
+            self._meanwhile = _run(self.tree, self._missing(further), _MEANWHILE_FROM)
+
+    def _missing(self, needs: Sequence[Need]) -> list[_Job]:
+        """What the cache does not have."""
         unknown = {path for need in needs for path in need.paths} - self._digests.keys()
         if unknown and self.cache is not None and not self.cache.is_empty():
             self._digests.update(self.tree.digests(unknown))
@@ -110,8 +132,7 @@ class FactBase:
             for path in need.paths:
                 if path not in known:
                     missing.setdefault(path, {})[kind] = need.extractor
-        jobs = [_Job(path, (*wanted.items(),), path in self._checked) for path, wanted in sorted(missing.items())]
-        self._extract(jobs, progress)
+        return [_Job(path, (*wanted.items(),), path in self._checked) for path, wanted in sorted(missing.items())]
 
     def _remembered(self, kind: str, paths: Iterable[str]) -> dict[str, Any]:
         if self.cache is None:
@@ -124,13 +145,13 @@ class FactBase:
         except ValueError:
             return {}
 
-    def _extract(self, jobs: list[_Job], progress: Progress) -> None:
+    def _take(self, begun: _Batches, progress: Callable[[int], None] = lambda done: None) -> None:
         done = 0
-        with closing(_run(self.tree, jobs)) as batches:
+        with closing(begun) as batches:
             for results in batches:
                 self._keep(results)
                 done += len(results)
-                progress(done, len(jobs))
+                progress(done)
 
     def _keep(self, results: list[_Result]) -> None:
         values = iter(_decoded(value for result in results for _, value in result.facts))
@@ -158,31 +179,35 @@ def _decoded(values: Iterable[str]) -> list[Any]:
     return decoded
 
 
-def _run(tree: Tree, jobs: list[_Job]) -> Generator[list[_Result], None, None]:
-    if not jobs:
-        return
+def _run(tree: Tree, jobs: list[_Job], parallel_from: int) -> _Batches:
+    """The results of some jobs. Processes begin at once where there are so many jobs that they share them."""
     workers = min(os.cpu_count() or 1, 16)
     # Several batches for each, since no two take the same time.
-    size = min(_BATCH, -(-len(jobs) // (4 * workers)))
+    size = max(1, min(_BATCH, -(-len(jobs) // (4 * workers))))
     batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
-    if len(jobs) < _PARALLEL_FROM or workers < 2:
-        yield from _with_syntax_errors(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
-        return
+    if len(jobs) < parallel_from or workers < 2:
+        return _with_syntax_errors(tree, jobs, (_extract_batch(tree, batch) for batch in batches))
     from concurrent.futures import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(workers, initializer=_start_worker)
+    # This forks, so it comes before there is a thread.
+    extracted = pool.map(_extract_then_collect, [tree] * len(batches), batches)
+    return _collected(pool, _with_syntax_errors(tree, jobs, extracted))
+
+
+def _collected(pool: Executor, batches: _Batches) -> _Batches:
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(workers, initializer=_start_worker) as pool:
+    with pool:
         try:
-            # This forks, so it comes before there is a thread.
-            extracted = pool.map(_extract_then_collect, [tree] * len(batches), batches)
-            yield from _with_syntax_errors(tree, jobs, extracted)
+            yield from batches
         except BrokenProcessPool:
             raise UserError("a worker process was killed while it read files; is there enough memory?") from None
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> Iterator[list[_Result]]:
+def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> _Batches:
     """The results, with the syntax errors of files on disk: these are checked all at once, while others read them."""
     unknown = [job.path for job in jobs if _is_python(job.path) and not job.checked]
     files = {path: file for path in unknown if (file := tree.on_disk(path))}

@@ -26,7 +26,8 @@ class ConfigGate:
         policy, modules = _policy(context), context.modules
         if not context.past:
             _refuse(context, check_packages(policy, modules))
-        return first_needs(policy, modules, _uses(context))
+        *needs, last = first_needs(policy, modules, _uses(context))
+        return [*needs, last._replace(then=lambda facts: configuration_of(context, facts).further_needs)]
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(configuration_of(context, facts))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from analyzers.source import Source
 
-_VERSION = 5
+_VERSION = 6
 """Goes up whenever the same text may give other facts."""
 
 ANYTHING = "*"

@@ -76,13 +76,22 @@ class Configuration:
             and not self.ownership.classes.is_value(setting.setting.owner)
         ]
 
+    @property
+    def further_needs(self) -> list[Need]:
+        """What `unread` will gather."""
+        return self.readers.needs(self._telling_paths)
+
     @cached_property
     def _telling(self) -> Mapping[str, FileReads]:
-        """What is read in the files that may get at these fields in another way, and in those that may not parse."""
+        return self.readers.read(self._telling_paths)
+
+    @cached_property
+    def _telling_paths(self) -> list[str]:
+        """The files that may get at these fields in another way, and those that may not parse."""
         owners = {setting.setting.owner for setting in self._unnamed}
         heirs = {owned.definition for owned in self.ownership if not owners.isdisjoint(owned.ancestors)}
         paths = {*self.readers.doubtful(), *self.readers.unsure_of(set(map(_name_of, self._unnamed)))}
-        return self.readers.read(sorted(paths.union(self.readers.spreading(heirs) if heirs else ())))
+        return sorted(paths.union(self.readers.spreading(heirs) if heirs else ()))
 
     @cached_property
     def reads(self) -> Mapping[str, FileReads]:

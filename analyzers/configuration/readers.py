@@ -34,16 +34,19 @@ class Readers:
         named, any_object = ReadsExtractor(names), ReadsExtractor(names, unnamed=True)
         self._extractors = {**dict.fromkeys(sorted(found), named), **dict.fromkeys(package, any_object)}
 
-    def read(self, paths: Iterable[str] | None = None) -> dict[str, FileReads]:
-        """Parse some of the files, or all, and look for what they get at."""
+    def needs(self, paths: Iterable[str] | None = None) -> list[Need]:
+        """What to gather of some of the files, or of all."""
         chosen: dict[ReadsExtractor, list[str]] = {}
         for path in self._extractors if paths is None else paths:
             chosen.setdefault(self._extractors[path], []).append(path)
-        self.facts.gather([Need(extractor, some) for extractor, some in chosen.items()])
+        return [Need(extractor, some) for extractor, some in chosen.items()]
+
+    def read(self, paths: Iterable[str] | None = None) -> dict[str, FileReads]:
+        """Parse some of the files, or all, and look for what they get at."""
+        needs = self.needs(paths)
+        self.facts.gather(needs)
         return {
-            path: FileReads(fact)
-            for extractor, some in chosen.items()
-            for path, fact in self.facts.of(extractor, some).items()
+            path: FileReads(fact) for need in needs for path, fact in self.facts.of(need.extractor, need.paths).items()
         }
 
     def doubtful(self) -> Iterator[str]:

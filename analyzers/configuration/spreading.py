@@ -24,12 +24,12 @@ _MAPPING = re.compile(
     r"(?:\[[^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*\])?\]?)(?:[ \t]*\|[ \t]*None)?[ \t]*+(?=[,)=\n]|\Z)"
 )
 """The annotation of what is no object with fields."""
-_BARE_NAME = re.compile(r"[ \t]*+([^\W\d]\w*+)[ \t\n]*+(?=[,):])")
+_NAME = re.compile(r"[ \t]*+((?!(?:not|lambda|await|yield)\b)[^\W\d]\w*+)(?![ \t]*+[.(\[\"])")
 _CONSTANT = re.compile(r"[ \t]*+(?:None|True|False|\d+)(?!\w)")
 _DICT = re.compile(r"[ \t]*+(?:dict(?=\()|(?=\{))")
 _CALL = re.compile(r"[ \t]*+(?:await[ \t]+)?([^\W\d][\w.]*+)(?=\()")
-_ELSE = re.compile(r"[ \t]*+if\b[^\n]*?\belse\b")
-_END = re.compile(r"[ \t]*+(?:[,)}\n;]|\Z)")
+_OR_ELSE = re.compile(r"[ \t]*+(?:or\b|and\b|if\b[^\n]*?\belse\b)")
+_END = re.compile(r"[ \t\n]*+(?:[,)}:;]|\Z)|[ \t]*+\n")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _HANDING_ON = SAME | DUMPING | DUMPING_METHODS | {"getattr", "cast"}
 """Functions that give what they are given, or its fields."""
@@ -43,17 +43,13 @@ def spread_words(code: str) -> set[str]:
     Args:
         code: as `Lexed.code` has it: one statement a line, nothing legible in strings and comments.
     """
-    words: set[str] = set()
-    names: set[str] = set()
+    reader = _Reader(code)
     for at in _spreads(code):
-        if bare := _BARE_NAME.match(code, at):
-            names.add(bare[1])
-        else:
-            words |= _value(code, at, direct=True)
-    for name in names:
+        reader.value(at, direct=True)
+    for name in reader.names:
         for at in offsets(code, (name,)):
-            words |= _binding(code, at, at + len(name))
-    return words | names
+            reader.binding(at, at + len(name))
+    return reader.words.union(reader.names)
 
 
 def _spreads(code: str) -> Iterator[int]:
@@ -78,59 +74,83 @@ def _around(before: str) -> str:
     return ""
 
 
-def _binding(code: str, at: int, end: int) -> set[str]:
-    """The words that tell what a name is bound to in one place; none where it is not bound there, or to no object."""
-    start = code.rfind("\n", 0, at) + 1
-    before = code[start:at].lstrip(" \t")
-    if before.endswith(("**", ".")) or code[end : end + 1] in (".", "["):
-        return set()
-    if _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end):
-        return {ANYTHING}
-    if _around(before):
-        if _DEFINITION.match(before) and _IS_ANNOTATED.match(code, end):
-            return set() if _MAPPING.match(code, end) else {ANYTHING}
-        # A keyword argument, a default or a mere use; or else, where brackets open the line, targets.
-        return {ANYTHING} if before.startswith(("(", "[")) and not _IS.match(code, end) else set()
-    if assigned := _IS.match(code, end):
-        return _value(code, assigned.end())
-    if _IS_CHANGED.match(code, end):
-        return set()
-    if not before and _IS_ANNOTATED.match(code, end):
-        annotated = _MAPPING.match(code, end)
-        if annotated is None:
-            return {ANYTHING}
-        given = _IS.match(code, annotated.end())
-        return _value(code, given.end()) if given else set()
-    stop = code.find("\n", end)
-    return {ANYTHING} if _OTHER_IS.search(code, end, stop if stop >= 0 else len(code)) else set()
+class _Reader:
+    """Gathers the words that tell what expressions are, and the names that stand for these."""
+
+    def __init__(self, code: str) -> None:
+        self._code = code
+        self.words: set[str] = set()
+        self.names: list[str] = []
+        """In order of discovery: what one is bound to may be another."""
+
+    def binding(self, at: int, end: int) -> None:
+        """What a name is bound to in one place, if it is bound there, and to what may be an object."""
+        code = self._code
+        before = code[code.rfind("\n", 0, at) + 1 : at].lstrip(" \t")
+        if before.endswith(("**", ".")) or code[end : end + 1] in (".", "["):
+            return
+        if _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end):
+            self.words.add(ANYTHING)
+        elif _around(before):
+            self._within_brackets(before, end)
+        elif assigned := _IS.match(code, end):
+            self.value(assigned.end())
+        elif not before and _IS_ANNOTATED.match(code, end):
+            self._annotated(end)
+        elif not _IS_CHANGED.match(code, end) and _OTHER_IS.search(code, end, _line_end(code, end)):
+            self.words.add(ANYTHING)
+
+    def _within_brackets(self, before: str, end: int) -> None:
+        """A parameter, or one of several targets; all else is a keyword argument, a default or a mere use."""
+        parameter = _DEFINITION.match(before) and _IS_ANNOTATED.match(self._code, end)
+        target = before.startswith(("(", "[")) and not _IS.match(self._code, end)
+        if target or (parameter and not _MAPPING.match(self._code, end)):
+            self.words.add(ANYTHING)
+
+    def _annotated(self, end: int) -> None:
+        mapping = _MAPPING.match(self._code, end)
+        if mapping is None:
+            self.words.add(ANYTHING)
+        elif assigned := _IS.match(self._code, mapping.end()):
+            self.value(assigned.end())
+
+    def value(self, at: int, *, direct: bool = False) -> None:
+        """What the expression at an offset is; `direct` where it is spread right there."""
+        while True:
+            end = self._alternative(at, direct)
+            if _END.match(self._code, end):
+                return
+            other = _OR_ELSE.match(self._code, end)
+            if other is None:
+                self.words.add(ANYTHING)
+                return
+            at = other.end()
+
+    def _alternative(self, at: int, direct: bool) -> int:
+        """Where the constant, the dict, the name or the call at an offset ends; that offset where there is none."""
+        code = self._code
+        if made := _CONSTANT.match(code, at):
+            return made.end()
+        if made := _DICT.match(code, at):
+            end = _closing(code, made.end())
+            if _DUMPS.search(code, at, end):
+                self.words.add(ANYTHING)
+            return end
+        if made := _CALL.match(code, at):
+            parts = made[1].split(".")
+            hidden = parts[-1] in _HANDING_ON or (direct and len(parts) > 1)
+            self.words.update((ANYTHING,) if hidden else parts)
+            return _closing(code, made.end())
+        if made := _NAME.match(code, at):
+            if made[1] not in self.names:
+                self.names.append(made[1])
+            return made.end()
+        return at
 
 
-def _value(code: str, at: int, *, direct: bool = False) -> set[str]:
-    """The words that tell what an expression is; `direct` where it is spread right there."""
-    words: set[str] = set()
-    while True:
-        end, some = _alternative(code, at, direct)
-        words |= some
-        if _END.match(code, end):
-            return words
-        other = _ELSE.match(code, end)
-        if other is None:
-            return {ANYTHING}
-        at = other.end()
-
-
-def _alternative(code: str, at: int, direct: bool) -> tuple[int, set[str]]:
-    """Where a constant, a dict that is made there, or a call ends, and the words that tell what it is."""
-    if made := _CONSTANT.match(code, at):
-        return made.end(), set()
-    if made := _DICT.match(code, at):
-        end = _closing(code, made.end())
-        return end, {ANYTHING} if _DUMPS.search(code, at, end) else set()
-    if made := _CALL.match(code, at):
-        parts = made[1].split(".")
-        hidden = parts[-1] in _HANDING_ON or (direct and len(parts) > 1)
-        return _closing(code, made.end()), {ANYTHING} if hidden else set(parts)
-    return at, {ANYTHING}
+def _line_end(code: str, at: int) -> int:
+    end = code.find("\n", at)
+    return end if end >= 0 else len(code)
 
 
 def _closing(code: str, start: int) -> int:

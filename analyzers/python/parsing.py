@@ -20,11 +20,11 @@ _BARE_EXCEPT = re.compile(r"\n[ \t]*+except[ \t*]+[^\n,:()]+(,[^\n:()]*):")
 _MOST_BRACKETS = 40
 """One within another; CPython's tokenizer takes 200."""
 _MOST_LEVELS = 2_000
-"""Of other nesting; CPython 3.11 follows some 2,980. Each level takes a character of a logical line, or an `elif`."""
+"""Of other nesting; CPython 3.11 follows some 2,980. Each level takes a token of a logical line, or an `elif`."""
 _DEEP_BLOCK = re.compile(r"\n[ \t]{90,}+[^ \t\n]")
 """CPython's tokenizer takes 100 levels of indentation."""
 _LONG_LINE = re.compile(rf"\n([^\n]{{{_MOST_LEVELS + 1},}}+)")
-_BLANKS_OR_STRING = re.compile(r"[ \t]+|\"+")
+_WORD_OR_BLANKS = re.compile(r"(?<!\w)[^\W\d]\w*|[ \t]+|\"+")
 
 
 @lru_cache(maxsize=1)
@@ -50,7 +50,7 @@ def surely_parses(lexed: Lexed) -> bool:
     code = lexed.code
     if not code.isascii() or "\0" in lexed.text or _DEEP_BLOCK.search(code) or code.count("elif") > _MOST_LEVELS:
         return False
-    long = (_BLANKS_OR_STRING.sub("_", line) for line in _LONG_LINE.findall("\n" + code))
+    long = (_WORD_OR_BLANKS.sub("_", line) for line in _LONG_LINE.findall("\n" + code))
     return max(map(len, long), default=0) <= _MOST_LEVELS and not open_brackets(code, _MOST_BRACKETS).strip()
 
 

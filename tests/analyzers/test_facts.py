@@ -177,6 +177,47 @@ def test_a_killed_worker_is_one_clear_error(many: WorkingTree) -> None:
     assert multiprocessing.active_children() == []
 
 
+@dataclass(frozen=True)
+class Process:
+    """A fact that says who read it."""
+
+    kind: str = "process@1"
+
+    def extract(self, source: Source) -> Any:
+        return os.getpid()
+
+
+def two_stages(tree: WorkingTree, count: int, second: Length | Process | Deadly) -> FactBase:
+    """The first facts show that so many files are needed for a second kind."""
+    base = FactBase(tree)
+    base.gather([Need(Length(), tree.paths[:count], then=lambda facts: [Need(second, [*facts.of(Length())])])])
+    return base
+
+
+@pytest.mark.parametrize(("count", "in_background"), [(3, False), (50, True)])
+def test_what_facts_show_to_be_needed_is_read_meanwhile(many: WorkingTree, count: int, in_background: bool) -> None:
+    base = two_stages(many, count, Process())
+    base.gather([Need(Process(), many.paths[:count])])
+
+    read_by = base.of(Process())
+    assert read_by.keys() == set(many.paths[:count])
+    assert (os.getpid() not in read_by.values()) == in_background
+
+
+def test_what_is_read_meanwhile_is_there_whatever_is_gathered_next(many: WorkingTree) -> None:
+    base = two_stages(many, 50, Length("other@1"))
+    base.gather([])
+    assert len(base.of(Length("other@1"))) == 50
+
+
+def test_a_worker_that_is_killed_meanwhile_is_one_clear_error(many: WorkingTree) -> None:
+    base = two_stages(many, 50, Deadly())
+    with pytest.raises(UserError, match="a worker process was killed"):
+        base.gather([Need(Deadly(), many.paths[:50])])
+
+    assert multiprocessing.active_children() == []
+
+
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"x = 1\r\ny = 2\r\n", b"x = '" + b"a" * 5_000_000 + b"'\n"])
 def test_unusual_but_valid_files_have_no_problem(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.py").write_bytes(content)

@@ -96,6 +96,7 @@ def test_a_file_whose_words_tell_everything_is_not_parsed(configure: Configure) 
         "def f(it: Part):\n    more: dict[str, int] = dict(a=1) if it else {}\n    return g(**more)",
         "def f(it: Part):\n    more = another(it)\n    return [g(**more) for x in it.parts], g(**another(1))",
         "def f(it: Part): return g(**{'a': it}), g(a=1, **dict(b=it))",
+        "def f(it: Part, a, **b):\n    more = a or b or {}\n    return g(**more), g(**a if it else b)",
     ],
 )
 def test_what_is_no_object_leads_to_no_file(configure: Configure, code: str) -> None:
@@ -119,6 +120,7 @@ def test_what_is_no_object_leads_to_no_file(configure: Configure, code: str) -> 
         "def f(root: Root):\n    more, a = root.part, 1\n    g(**more)",
         "def f(root: Root):\n    for (a, more) in root.parts.items(): g(**more)",
         "def f(root: Root):\n    more = current()\n    g(**more)",
+        "def f(root: Root, a):\n    b = root.part\n    more = a or b\n    g(**more)",
         "def f(root: Root):\n    if (more := root.part): g(**more)",
         "def f(root: Root):\n    with root.part as more: g(**more)",
         "def f(it):\n    more: Part = it\n    g(**more)",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
-from analyzers.cache import Fact, FactCache
+from analyzers.cache import Fact, FactCache, decoded
 from analyzers.decoding import decode
 from analyzers.errors import UserError
 from analyzers.source import Problem, Source
@@ -141,7 +141,7 @@ class FactBase:
         stored = self.cache.lookup(kind, digests.values())
         values = {path: stored[digest] for path, digest in digests.items() if digest in stored}
         try:
-            return dict(zip(values, _decoded(values.values()), strict=True))
+            return dict(zip(values, decoded(values.values()), strict=True))
         except ValueError:
             return {}
 
@@ -154,7 +154,7 @@ class FactBase:
                 progress(done)
 
     def _keep(self, results: list[_Result]) -> None:
-        values = iter(_decoded(value for result in results for _, value in result.facts))
+        values = iter(decoded(value for result in results for _, value in result.facts))
         for result in results:
             if result.problem is not None:
                 self.problems[result.path] = result.problem
@@ -171,12 +171,6 @@ class FactBase:
         """That facts are stored says that there was no problem; a file with one is read again each time."""
         if result.path not in self.problems:
             yield from (Fact(result.digest, kind, value) for kind, value in result.facts)
-
-
-def _decoded(values: Iterable[str]) -> list[Any]:
-    """Many values at once: as many calls would take longer than the parsing."""
-    decoded: list[Any] = json.loads(f"[{','.join(values)}]")
-    return decoded
 
 
 def _run(tree: Tree, jobs: list[_Job], parallel_from: int) -> _Batches:

@@ -72,10 +72,9 @@ def _names_one(use: Use) -> bool:
 def _declared(policy: ConfigPolicy, setting: OwnedSetting, reads: Sequence[Use]) -> Iterator[Alias]:
     """The aliases that the class itself declares, or reads in a default or in a method."""
     fact, path = setting.setting.fact, setting.setting.owner.path
-    keys = [key for key in policy.alias_keys if key in fact.keywords]
-    variables = [name for key in keys for name in string_values(fact.keywords[key])]
-    for variable in variables:
-        yield Alias(variable, path, fact.line, fact.column, "", setting.label, setting)
+    for key in policy.alias_keys if fact.keywords else ():
+        for variable in string_values(fact.keywords[key]) if key in fact.keywords else ():
+            yield Alias(variable, path, fact.line, fact.column, "", setting.label, setting)
     if not reads:
         return
     spans = [(fact.line, fact.end_line)]

@@ -66,7 +66,7 @@ class Configuration:
     def _unnamed(self) -> list[OwnedSetting]:
         """The fields of whose name no reader gets at an attribute."""
         counts = matcher(self.policy.readers)
-        named = set().union(*(said.names.split() for path, said in self.readers.names.items() if counts(path)))
+        named = set(" ".join(said.names for path, said in self.readers.names.items() if counts(path)).split())
         return [
             setting
             for setting in self.settings

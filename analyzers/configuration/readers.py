@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 
 from analyzers.configuration.attribute_names import ANYTHING, AttributeNames, AttributeNamesExtractor
 from analyzers.configuration.importers import importers
@@ -63,12 +63,10 @@ class Readers:
         names.add("*")
         python = self.facts.of(PythonExtractor())
         for path, said in self._words():
-            leading = said.spreads.split()
-            if ANYTHING in leading:
-                words = (*said.names.split(), *said.unsure.split(), *PythonFacts(python[path]).import_words)
-                if path in homes or not names.isdisjoint(words):
-                    yield path
-            elif not names.isdisjoint(leading):
+            leading: Sequence[str] = said.spreads.split()
+            if ANYTHING in leading and path not in homes:
+                leading = (*said.names.split(), *said.unsure.split(), *PythonFacts(python[path]).import_words)
+            if not names.isdisjoint(leading):
                 yield path
 
     def _words(self) -> Iterator[tuple[str, AttributeNames]]:

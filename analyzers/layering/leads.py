@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from analyzers.cache import Fact, FactCache
+from analyzers.cache import Fact, FactCache, decoded
 from analyzers.layering.modules import Modules
 from analyzers.layering.resolution import Names, Resolver
 from analyzers.python.facts import ImportFlag, read_clause
@@ -105,8 +105,8 @@ class Leads:
     def _kept(self) -> Mapping[str, Any]:
         stored = self._cache.lookup(_KIND, [self._key]) if self._cache is not None else {}
         with suppress(ValueError):
-            for value in stored.values():
-                kept: dict[str, Any] = json.loads(value)
+            if stored:
+                kept: dict[str, Any] = decoded(stored.values())[0]
                 return kept
         return {}
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.cache import Fact, FactCache, FileState, default_file
+from analyzers.cache import Fact, FactCache, FileState, decoded, default_file
 
 
 @pytest.fixture
@@ -117,3 +118,10 @@ def test_the_default_file_follows_the_xdg_variable(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     assert default_file().is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", "\U0001f600\0", float("inf"), 10**400, -0.0, 1e-320, [{"a": [None, True, ""]}, {}], 2**64]
+)
+def test_what_was_stored_is_what_comes_back(value: object) -> None:
+    assert decoded([json.dumps(value), json.dumps([value])]) == [value, [value]]

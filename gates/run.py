@@ -15,6 +15,7 @@ from analyzers.finding import Finding, identify
 from analyzers.globs import matcher
 from analyzers.nearest import nearest
 from analyzers.rules import RULES as SOURCE_RULES
+from analyzers.trees.git import GitListing
 from analyzers.trees.tree import Tree, TreeError
 from gates.baseline.entries import Baseline
 from gates.baseline.ratchet import Judgement, judge
@@ -32,6 +33,12 @@ class Sources:
     staged: bool = False
     paths: tuple[str, ...] = ()
     """Judge only what stands in these files or folders (POSIX, relative to the root); empty means everywhere."""
+    listing: GitListing | None = None
+    """Git's list of the working tree, where it has been begun."""
+
+    def begun(self, root: Path) -> Sources:
+        """The same, with git at work where it is to list the files below the root."""
+        return self if self.ref is not None or self.staged else replace(self, listing=GitListing(root))
 
     def cover(self, path: str) -> bool:
         """Is this file one of the paths, or below one? Without paths, every file is."""
@@ -67,7 +74,7 @@ class Sources:
         if self.ref is None and not self.staged:
             from analyzers.trees.working import WorkingTree
 
-            return WorkingTree(root, cache, also=self.paths)
+            return WorkingTree(root, cache, self.paths, self.listing)
         from analyzers.trees.committed import CommittedTree
 
         return CommittedTree.staged(root) if self.ref is None else CommittedTree.at_revision(root, self.ref)

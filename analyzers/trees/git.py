@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -80,26 +81,47 @@ def repository_of(root: Path) -> Path | None:
     return next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
 
 
-def list_work_tree(root: Path) -> list[str] | None:
-    """The files that git tracks below `root` or would add there; None where git does not look after `root`.
+class GitListing:
+    """The files that git tracks below a folder or would add there. Git is at work while the caller goes on.
 
-    An entry that ends in a slash is a repository of its own. The listing, by far the slowest of the three commands,
-    runs while the others ask whether it may be used.
-
-    Raises:
-        TreeError: git is missing, or refuses to look at a repository that is there.
+    The listing, by far the slowest of the three commands, runs while the others ask whether it may be used.
     """
-    if repository_of(root) is None:
-        return None
-    listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    with start_git(root, *listing) as running, start_git(root, "check-ignore", "-q", ".") as ignoring:
-        if run_git(root, "rev-parse", "--is-inside-work-tree").strip() != b"true":
-            return None
+
+    def __init__(self, root: Path) -> None:
+        self._failure: TreeError | None = None
+        self._begun: list[RunningGit] = []
+        commands = (
+            ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"),
+            ("rev-parse", "--is-inside-work-tree"),
+            ("check-ignore", "-q", "."),
+        )
         try:
-            ignoring.output()
-        except TreeError:
-            return split_paths(running.output())
-    return None
+            self._begun += (start_git(root, *command) for command in commands if repository_of(root) is not None)
+        except TreeError as error:
+            self._failure = error
+
+    @cached_property
+    def files(self) -> list[str] | None:
+        """The files, by paths relative to the folder; None where git does not look after it.
+
+        An entry that ends in a slash is a repository of its own.
+
+        Raises:
+            TreeError: git is missing, or refuses to look at a repository that is there.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if not self._begun:
+            return None
+        listing, inside, ignoring = self._begun
+        with listing, inside, ignoring:
+            if inside.output().strip() != b"true":
+                return None
+            try:
+                ignoring.output()
+            except TreeError:
+                return split_paths(listing.output())
+        return None
 
 
 def split_paths(listing: bytes) -> list[str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from analyzers.cache import FactCache, FileState
 from analyzers.source import Problem
-from analyzers.trees.git import list_work_tree, repository_of
+from analyzers.trees.git import GitListing, repository_of
 from analyzers.trees.tree import Tree, TreeError, blob_digest, lies_below, symlink_problem
 
 _SETTLED_NS = 2_000_000_000
@@ -22,22 +22,38 @@ _SETTLED_NS = 2_000_000_000
 class WorkingTree(Tree):
     """Files on disk. Content digests are remembered in the cache for as long as a file's state does not change."""
 
-    def __init__(self, root: Path, cache: FactCache | None = None, also: Iterable[str] = ()) -> None:
-        """`also` names files that belong to the tree although discovery leaves them out."""
+    def __init__(
+        self,
+        root: Path,
+        cache: FactCache | None = None,
+        also: Iterable[str] = (),
+        listing: GitListing | None = None,
+    ) -> None:
+        """Look at the files below a folder.
+
+        Args:
+            root: the folder.
+            cache: remembers digests.
+            also: files that belong to the tree although discovery leaves them out.
+            listing: git's list of the folder, where it has been begun.
+
+        Raises:
+            TreeError: there is no such folder.
+        """
         if not root.is_dir():
             raise TreeError(f"{root} is not a folder")
         self.root = root
         self._top = repository_of(root)
         self._cache = cache
-        listing = _list(root)
-        self.notes = listing.notes
-        self.problems = dict(listing.problems)
+        found = _list(root, listing or GitListing(root))
+        self.notes = found.notes
+        self.problems = dict(found.problems)
         self._states: dict[str, os.stat_result] = {}
         self._broken: dict[str, Problem] = {}
         prefix = os.path.join(root, "")
-        for path in {*listing.files, *also}:
+        for path in {*found.files, *also}:
             self._examine(path, prefix + path)
-        unread = (path.rstrip("/") for path in listing.files if path not in self._states and path not in self._broken)
+        unread = (path.rstrip("/") for path in found.files if path not in self._states and path not in self._broken)
         self._foreign = {path for path in unread if (root / path).is_dir()}
         self.paths = sorted((*self._states, *self._broken))
 
@@ -136,10 +152,10 @@ class _Listing(NamedTuple):
     problems: Mapping[str, Problem] = MappingProxyType({})
 
 
-def _list(root: Path) -> _Listing:
+def _list(root: Path, listing: GitListing) -> _Listing:
     notes: tuple[str, ...] = ()
     try:
-        listed = list_work_tree(root)
+        listed = listing.files
         if listed is not None:
             embedded = [path for path in listed if path.endswith("/")]
             return _Listing(

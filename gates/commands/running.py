@@ -72,13 +72,13 @@ class Request:
 
 def execute(request: Request, loaded: Loaded, names: Sequence[str]) -> int:
     """Run the named gates and report; the exit status."""
-    report = _report(request, loaded, [gate(name) for name in names])
+    sources = request.sources(loaded.file.parent).begun(loaded.file.parent)
+    report = _report(request, loaded, [gate(name) for name in names], sources)
     publish(report, request.format_, request.outputs)
     return int(report.verdict)
 
 
-def _report(request: Request, loaded: Loaded, gates: Sequence[Gate]) -> Report:
-    sources = request.sources(loaded.file.parent)
+def _report(request: Request, loaded: Loaded, gates: Sequence[Gate], sources: Sources) -> Report:
     cache, progress = open_cache(not request.no_cache), terminal_progress("reading")
     if request.base is not None:
         from gates.introduced import introduced

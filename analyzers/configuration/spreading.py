@@ -35,6 +35,10 @@ _HANDING_ON = SAME | DUMPING | DUMPING_METHODS | {"getattr", "cast"}
 """Functions that give what they are given, or its fields."""
 _DUMPS = re.compile(rf"\b(?:{'|'.join(sorted(DUMPING | DUMPING_METHODS - {'dict'}))}|__dict__)\b|\.dict\b")
 """What in an expression that makes a dict may put the fields of an object into it."""
+_REACH = 4_000
+"""How far back a statement is looked at, and how far on for the end of a bracket."""
+_MOST = 500
+"""How many expressions and names are looked at. Beyond these bounds words tell nothing, so that no file takes long."""
 
 
 def spread_words(code: str) -> set[str]:
@@ -46,9 +50,13 @@ def spread_words(code: str) -> set[str]:
     reader = _Reader(code)
     for at in _spreads(code):
         reader.value(at, direct=True)
+        if reader.knows_nothing:
+            return {ANYTHING}
     for name in reader.names:
         for at in offsets(code, (name,)):
             reader.binding(at, at + len(name))
+            if reader.knows_nothing:
+                return {ANYTHING}
     return reader.words.union(reader.names)
 
 
@@ -57,8 +65,8 @@ def _spreads(code: str) -> Iterator[int]:
     what a dict display takes in."""
     at = code.find("**")
     while at >= 0:
-        before = code[code.rfind("\n", 0, at) + 1 : at]
-        if before.rstrip(" \t").endswith(("(", ",")) and _around(before) == "(":
+        before = code[max(code.rfind("\n", 0, at) + 1, at - _REACH) : at]
+        if before.rstrip(" \t").endswith(("(", ",")) and _around(before) in ("(", ""):
             yield at + 2
         at = code.find("**", at + 2)
 
@@ -82,14 +90,21 @@ class _Reader:
         self.words: set[str] = set()
         self.names: list[str] = []
         """In order of discovery: what one is bound to may be another."""
+        self._values = 0
+
+    @property
+    def knows_nothing(self) -> bool:
+        return ANYTHING in self.words
 
     def binding(self, at: int, end: int) -> None:
         """What a name is bound to in one place, if it is bound there, and to what may be an object."""
         code = self._code
-        before = code[code.rfind("\n", 0, at) + 1 : at].lstrip(" \t")
+        start = code.rfind("\n", 0, at) + 1
+        before = code[max(start, at - _REACH) : at].lstrip(" \t")
         if before.endswith(("**", ".")) or code[end : end + 1] in (".", "["):
             return
-        if _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end):
+        foreign = _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end)
+        if foreign or at - start > _REACH:
             self.words.add(ANYTHING)
         elif _around(before):
             self._within_brackets(before, end)
@@ -116,15 +131,16 @@ class _Reader:
 
     def value(self, at: int, *, direct: bool = False) -> None:
         """What the expression at an offset is; `direct` where it is spread right there."""
-        while True:
+        while self._values < _MOST:
+            self._values += 1
             end = self._alternative(at, direct)
             if _END.match(self._code, end):
                 return
             other = _OR_ELSE.match(self._code, end)
             if other is None:
-                self.words.add(ANYTHING)
-                return
+                break
             at = other.end()
+        self.words.add(ANYTHING)
 
     def _alternative(self, at: int, direct: bool) -> int:
         """Where the constant, the dict, the name or the call at an offset ends; that offset where there is none."""
@@ -154,10 +170,10 @@ def _line_end(code: str, at: int) -> int:
 
 
 def _closing(code: str, start: int) -> int:
-    """Offset just after the bracket that closes the one at `start`."""
+    """Offset just after the bracket that closes the one at `start`; `start` itself where none does within reach."""
     depth = 0
-    for bracket in _BRACKET.finditer(code, start):
+    for bracket in _BRACKET.finditer(code, start, start + _REACH):
         depth += 1 if bracket[0] in "([{" else -1
         if not depth:
             return bracket.end()
-    return len(code)
+    return start

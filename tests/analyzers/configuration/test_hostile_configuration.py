@@ -34,6 +34,10 @@ EXTRACTORS = (OutlineExtractor(), ReadsExtractor(("Config",), unnamed=True), Att
         "class C:\n    x: int = field(default=, metadata={**a, 'b': 1})",
         "class C:\n    x: int = field(1, *a, **b, metadata={**a, 'b': 1, c: 2})",
         "def f(*, c: Config, **k): del c.x[c.y], c.z; c.w: int\n",
+        "f(**{" * 20_000,
+        "x = [" + "f(**k), " * 20_000 + "]\n",
+        "".join(f"f(**k{number})\n" for number in range(20_000)),
+        "match c:\n    case True | None:\n        c.x\n",
         "match c:\n    case Config(x=1) | [*_, {'a': Config() as d, **rest}]:\n        d.x\n",
     ],
 )

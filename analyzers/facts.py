@@ -116,6 +116,12 @@ class FactBase:
         if further:
             self._meanwhile = _run(self.tree, self._missing(further), _MEANWHILE_FROM)
 
+    def stop(self) -> None:
+        """Give up what is being read in the background and was not asked for."""
+        if self._meanwhile is not None:
+            self._meanwhile.close()
+            self._meanwhile = None
+
     def _missing(self, needs: Sequence[Need]) -> list[_Job]:
         """What the cache does not have."""
         unknown = {path for need in needs for path in need.paths} - self._digests.keys()
@@ -186,14 +192,18 @@ def _run(tree: Tree, jobs: list[_Job], parallel_from: int) -> _Batches:
     pool = ProcessPoolExecutor(workers, initializer=_start_worker)
     # This forks, so it comes before there is a thread.
     extracted = pool.map(_extract_then_collect, [tree] * len(batches), batches)
-    return _collected(pool, _with_syntax_errors(tree, jobs, extracted))
+    collected = _collected(pool, _with_syntax_errors(tree, jobs, extracted))
+    next(collected)
+    return collected
 
 
 def _collected(pool: Executor, batches: _Batches) -> _Batches:
+    """The batches, after an empty one: whoever has taken that has the pool shut down by closing this."""
     from concurrent.futures.process import BrokenProcessPool
 
     with pool:
         try:
+            yield []
             yield from batches
         except BrokenProcessPool:
             raise UserError("a worker process was killed while it read files; is there enough memory?") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from analyzers.cache import FactCache, default_file
-from analyzers.facts import FactBase, Progress
+from analyzers.facts import FactBase, Need, Progress
 from analyzers.finding import Finding, identify
 from analyzers.globs import matcher
 from analyzers.nearest import nearest
@@ -142,14 +142,18 @@ def find(gates: Sequence[Gate], context: Context, facts: FactBase, progress: Pro
     """The findings of each gate, by its name, from one reading of the tree."""
     needs = {gate.name: gate.needs(context) for gate in gates}
     facts.gather([need for wanted in needs.values() for need in wanted], progress)
-    found = {}
-    for gate in gates:
-        asked = {path for need in needs[gate.name] for path in need.paths}
-        vital = {path for need in needs[gate.name] if need.vital for path in need.paths}
-        findings = (*_source_findings(facts, vital), *gate.findings(context, facts))
-        unread = facts.tree.problems.keys() | (facts.problems.keys() & asked)
-        found[gate.name] = Found(identify(findings), len(vital), frozenset(unread))
-    return found
+    try:
+        return {gate.name: _found(gate, context, facts, needs[gate.name]) for gate in gates}
+    finally:
+        facts.stop()
+
+
+def _found(gate: Gate, context: Context, facts: FactBase, needs: Sequence[Need]) -> Found:
+    asked = {path for need in needs for path in need.paths}
+    vital = {path for need in needs if need.vital for path in need.paths}
+    findings = (*_source_findings(facts, vital), *gate.findings(context, facts))
+    unread = facts.tree.problems.keys() | (facts.problems.keys() & asked)
+    return Found(identify(findings), len(vital), frozenset(unread))
 
 
 def run(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from analyzers.source import Source
 
-_VERSION = 7
+_VERSION = 8
 """Goes up whenever the same text may give other facts."""
 
 ANYTHING = "*"

@@ -23,7 +23,7 @@ _CASE = re.compile(r"^[ \t]*+case\b[^\n]*?\w[ \t]*+\([ \t]*+[^\s)]", re.MULTILIN
 _KEYWORD = re.compile(r"([^\W\d]\w*+)[ \t]*+=(?!=)")
 _PLACEHOLDER = re.compile(r"\{[^{}\n]*?\.([A-Za-z_]\w*+)")
 """`"{0.name}"` as `str.format` reads it."""
-_SPREAD = re.compile(r"[(,][ \t]*+\*\*")
+_SPREAD = re.compile(r"[(,]\s*+\*\*")
 _IDENTIFIER_STRING = re.compile(r"[\"']([A-Za-z_]\w*+)[\"']")
 _BY_NAME = ("getattr", "attrgetter", "__dict__", "vars(")
 """Where one of these occurs, a string may be the name of an attribute."""

@@ -27,10 +27,12 @@ _MAPPING = re.compile(
 _NAME = re.compile(r"[ \t]*+((?!(?:not|lambda|await|yield)\b)[^\W\d]\w*+)(?![ \t]*+[.(\[\"])")
 _CONSTANT = re.compile(r"[ \t]*+(?:None|True|False|\d+)(?!\w)")
 _DICT = re.compile(r"[ \t]*+(?:dict(?=\()|(?=\{))")
-_CALL = re.compile(r"[ \t]*+(?:await[ \t]+)?([^\W\d][\w.]*+)(?=\()")
-_OR_ELSE = re.compile(r"[ \t]*+(?:or\b|and\b|if\b[^\n]*?\belse\b)")
+_CALL = re.compile(r"[ \t]*+(?:await[ \t]+)?((?!await\()[^\W\d][\w.]*+)(?=\()")
+_OR_ELSE = re.compile(r"[ \t]*+(?:or\b|and\b|if\b(?:(?!\bif\b)[^\n])*?\belse\b)")
 _END = re.compile(r"[ \t\n]*+(?:[,)}:;]|\Z)|[ \t]*+\n")
 _BRACKET = re.compile(r"[()\[\]{}]")
+_CALLED = re.compile(r"[\w)\]]")
+"""What stands before the bracket of a call or a subscript."""
 _HANDING_ON = SAME | DUMPING | DUMPING_METHODS | {"getattr", "cast"}
 """Functions that give what they are given, or its fields."""
 _DUMPS = re.compile(rf"\b(?:{'|'.join(sorted(DUMPING | DUMPING_METHODS - {'dict'}))}|__dict__)\b|\.dict\b")
@@ -50,7 +52,8 @@ def spread_words(code: str) -> set[str]:
     reader = _Reader(code)
     for at in _spreads(code):
         reader.value(at, direct=True)
-        if reader.knows_nothing:
+        # Names beyond ASCII may be one although they are written in two ways.
+        if reader.knows_nothing or not code.isascii():
             return {ANYTHING}
     for name in reader.names:
         for at in offsets(code, (name,)):
@@ -66,20 +69,22 @@ def _spreads(code: str) -> Iterator[int]:
     at = code.find("**")
     while at >= 0:
         before = code[max(code.rfind("\n", 0, at) + 1, at - _REACH) : at]
-        if before.rstrip(" \t").endswith(("(", ",")) and _around(before) in ("(", ""):
-            yield at + 2
+        if before.rstrip(" \t").endswith(("(", ",")):
+            opened = _open_brackets(before)
+            if not opened or before[opened[-1]] != "{":
+                yield at + 2
         at = code.find("**", at + 2)
 
 
-def _around(before: str) -> str:
-    """The innermost bracket that is open at the end of a piece of code; empty where there is none."""
-    closed = 0
-    brackets: list[str] = _BRACKET.findall(before)
-    for bracket in reversed(brackets):
-        closed += 1 if bracket in ")]}" else -1
-        if closed < 0:
-            return bracket
-    return ""
+def _open_brackets(before: str) -> list[int]:
+    """The offsets of the brackets that are open at the end of a piece of code, the innermost last."""
+    opened: list[int] = []
+    for bracket in _BRACKET.finditer(before):
+        if bracket[0] in "([{":
+            opened.append(bracket.start())
+        elif opened:
+            opened.pop()
+    return opened
 
 
 class _Reader:
@@ -104,23 +109,31 @@ class _Reader:
         if before.endswith(("**", ".")) or code[end : end + 1] in (".", "["):
             return
         foreign = _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end)
+        opens = before.rstrip(" \t")[-1:] in ("", ";", ":")
+        assigned = _IS.match(code, end)
         if foreign or at - start > _REACH:
             self.words.add(ANYTHING)
-        elif _around(before):
-            self._within_brackets(before, end)
-        elif assigned := _IS.match(code, end):
+        elif opened := _open_brackets(before):
+            self._within_brackets(before, opened[0], end)
+        elif assigned and (opens or before.rstrip(" \t").endswith("=")):
             self.value(assigned.end())
-        elif not before and _IS_ANNOTATED.match(code, end):
+        elif opens and _IS_ANNOTATED.match(code, end):
             self._annotated(end)
-        elif not _IS_CHANGED.match(code, end) and _OTHER_IS.search(code, end, _line_end(code, end)):
+        elif not _IS_CHANGED.match(code, end) and self._is_target(end):
             self.words.add(ANYTHING)
 
-    def _within_brackets(self, before: str, end: int) -> None:
+    def _within_brackets(self, before: str, outermost: int, end: int) -> None:
         """A parameter, or one of several targets; all else is a keyword argument, a default or a mere use."""
         parameter = _DEFINITION.match(before) and _IS_ANNOTATED.match(self._code, end)
-        target = before.startswith(("(", "[")) and not _IS.match(self._code, end)
+        called = _CALLED.match(before, outermost - 1) if outermost else None
+        target = called is None and before[outermost] != "{" and self._is_target(end)
         if target or (parameter and not _MAPPING.match(self._code, end)):
             self.words.add(ANYTHING)
+
+    def _is_target(self, end: int) -> bool:
+        """Whether something is assigned further on in the line."""
+        stop = self._code.find("\n", end)
+        return _OTHER_IS.search(self._code, end, stop if stop >= 0 else len(self._code)) is not None
 
     def _annotated(self, end: int) -> None:
         mapping = _MAPPING.match(self._code, end)
@@ -162,11 +175,6 @@ class _Reader:
                 self.names.append(made[1])
             return made.end()
         return at
-
-
-def _line_end(code: str, at: int) -> int:
-    end = code.find("\n", at)
-    return end if end >= 0 else len(code)
 
 
 def _closing(code: str, start: int) -> int:

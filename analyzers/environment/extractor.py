@@ -11,7 +11,7 @@ from analyzers.environment.mentions import NOTHING, Vocabulary
 from analyzers.python.words import offsets
 from analyzers.source import Source
 
-_VERSION = 4
+_VERSION = 5
 """Goes up whenever the same text may give other facts."""
 _PYTHON = (".py", ".pyi")
 _NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")

@@ -41,8 +41,10 @@ class Inferable:
             case ast.Name(id=name):
                 self._ask_for(name, scope)
                 return name not in _OPAQUE
-            case ast.Attribute(value=ast.Name(id=owner)) if scope.class_of(owner):
+            case ast.Attribute(value=ast.Name(id=owner)) if any(found.defines for found in scope.lookup(owner)):
                 return True  # anything may set it
+            case ast.Attribute(value=ast.Name(id=owner)) if scope.class_of(owner):
+                return True
             case ast.Call(func=function, args=arguments, keywords=keywords):
                 given = [*arguments, *(keyword.value for keyword in keywords)]
                 follows = bool(self._bindings(function, scope)) and any(self.may_be(value, scope) for value in given)
@@ -85,5 +87,5 @@ class Inferable:
                     self._ask_for(base.id, holder)
 
     def _ask_for(self, name: str, scope: Scope) -> None:
-        if not scope.lookup(name) and name not in _OPAQUE:
+        if not scope.lookup(name):
             self._missing.add(name)

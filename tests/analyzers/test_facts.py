@@ -210,6 +210,11 @@ def test_what_is_read_meanwhile_is_there_whatever_is_gathered_next(many: Working
     assert len(base.of(Length("other@1"))) == 50
 
 
+def test_what_is_read_meanwhile_can_be_given_up(many: WorkingTree) -> None:
+    two_stages(many, 1000, Process()).stop()
+    assert multiprocessing.active_children() == []
+
+
 def test_a_worker_that_is_killed_meanwhile_is_one_clear_error(many: WorkingTree) -> None:
     base = two_stages(many, 50, Deadly())
     with pytest.raises(UserError, match="a worker process was killed"):

@@ -34,6 +34,7 @@ THE_FILE_MAY_TELL = {
     "method with a text": "class A:\n    def n(self, s):\n        return 'X_' + s\nos.getenv(A().n('A'))",
     "property": "class A:\n    @property\n    def n(self):\n        return self.x[0]\n    x = ['A']\nos.getenv(A().n)",
     "set from outside": "class A:\n    pass\nA.key = 'A'\nos.getenv(A.key)",
+    "set on a function": "def f(): pass\nf.key = 'A'\nos.getenv(f.key)",
     "default": "class A:\n    key = 'A'\ndef f(a=A()):\n    os.getenv(a.key)",
 }
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 _BATCH = 100
 """The most files in one unit of work, so that its results do not take much memory."""
-_encoded = json.JSONEncoder(separators=(",", ":")).encode
 _PARALLEL_FROM = 100
 """Fewer files than this are read faster by one process than two can be started."""
 _MEANWHILE_FROM = 8
 """Fewer files than this are not worth a process in the background."""
+
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Extractor(Protocol):
@@ -201,14 +202,13 @@ def _collected(pool: Executor, batches: _Batches) -> _Batches:
     """The batches, after an empty one: whoever has taken that has the pool shut down by closing this."""
     from concurrent.futures.process import BrokenProcessPool
 
-    with pool:
-        try:
-            yield []
-            yield from batches
-        except BrokenProcessPool:
-            raise UserError("a worker process was killed while it read files; is there enough memory?") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
+    try:
+        yield []
+        yield from batches
+    except BrokenProcessPool:
+        raise UserError("a worker process was killed while it read files; is there enough memory?") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Result]]) -> _Batches:

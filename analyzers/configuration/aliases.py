@@ -72,8 +72,8 @@ def _names_one(use: Use) -> bool:
 def _declared(policy: ConfigPolicy, setting: OwnedSetting, reads: Sequence[Use]) -> Iterator[Alias]:
     """The aliases that the class itself declares, or reads in a default or in a method."""
     fact, path = setting.setting.fact, setting.setting.owner.path
-    for key in policy.alias_keys if fact.keywords else ():
-        for variable in string_values(fact.keywords[key]) if key in fact.keywords else ():
+    for written in (fact.keywords[key] for key in policy.alias_keys if key in fact.keywords):
+        for variable in string_values(written):
             yield Alias(variable, path, fact.line, fact.column, "", setting.label, setting)
     if not reads:
         return

@@ -83,6 +83,7 @@ class Configuration:
 
     @cached_property
     def _telling(self) -> Mapping[str, FileReads]:
+        """What is read in these files."""
         return self.readers.read(self._telling_paths)
 
     @cached_property

@@ -97,9 +97,10 @@ class _Finder:
             for target, origins in bound_by(inner, self._typing, scope):
                 self._bind_target(target, origins, scope, owner)
             match inner:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value):
-                    self._bind_dump(name, value, scope)
-                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
                     self._bind_dump(name, value, scope)
 
     def _bind_target(self, target: ast.expr, origins: list[Origin], scope: Scope, owner: ClassScope | None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from analyzers.configuration.attribute_names import ANYTHING
 from analyzers.configuration.scopes import DUMPING, DUMPING_METHODS, SAME
+from analyzers.python.lexer import closing_bracket
 from analyzers.python.words import offsets
 
 _DEFINITION = re.compile(r"(?:async[ \t]+)?def\b")
@@ -109,13 +110,14 @@ class _Reader:
         if before.endswith(("**", ".")) or code[end : end + 1] in (".", "["):
             return
         foreign = _IMPORT.match(before) or _AS.search(before) or _OPEN_FOR.search(before) or _IS_NAMED.match(code, end)
-        opens = before.rstrip(" \t")[-1:] in ("", ";", ":")
+        last = before.rstrip(" \t")[-1:]
+        opens = last in ("", ";", ":")
         assigned = _IS.match(code, end)
         if foreign or at - start > _REACH:
             self.words.add(ANYTHING)
         elif opened := _open_brackets(before):
             self._within_brackets(before, opened[0], end)
-        elif assigned and (opens or before.rstrip(" \t").endswith("=")):
+        elif assigned and (opens or last == "="):
             self.value(assigned.end())
         elif opens and _IS_ANNOTATED.match(code, end):
             self._annotated(end)
@@ -161,7 +163,7 @@ class _Reader:
         if made := _CONSTANT.match(code, at):
             return made.end()
         if made := _DICT.match(code, at):
-            end = _closing(code, made.end())
+            end = self._closing(made.end())
             if _DUMPS.search(code, at, end):
                 self.words.add(ANYTHING)
             return end
@@ -169,19 +171,13 @@ class _Reader:
             parts = made[1].split(".")
             hidden = parts[-1] in _HANDING_ON or (direct and len(parts) > 1)
             self.words.update((ANYTHING,) if hidden else parts)
-            return _closing(code, made.end())
+            return self._closing(made.end())
         if made := _NAME.match(code, at):
             if made[1] not in self.names:
                 self.names.append(made[1])
             return made.end()
         return at
 
-
-def _closing(code: str, start: int) -> int:
-    """Offset just after the bracket that closes the one at `start`; `start` itself where none does within reach."""
-    depth = 0
-    for bracket in _BRACKET.finditer(code, start, start + _REACH):
-        depth += 1 if bracket[0] in "([{" else -1
-        if not depth:
-            return bracket.end()
-    return start
+    def _closing(self, start: int) -> int:
+        """Offset just after the bracket that closes the one at `start`; `start` itself where none does within reach."""
+        return closing_bracket(self._code, start, start + _REACH) or start

@@ -39,12 +39,10 @@ class Inferable:
             return any(map(self._bound, bindings))
         match node:
             case ast.Name(id=name):
-                self._ask_for(name, scope)
+                self._missing.add(name)
                 return name not in _OPAQUE
-            case ast.Attribute(value=ast.Name(id=owner)) if any(found.defines for found in scope.lookup(owner)):
+            case ast.Attribute(value=ast.Name(id=owner)) if scope.class_of(owner) or _is_defined(owner, scope):
                 return True  # anything may set it
-            case ast.Attribute(value=ast.Name(id=owner)) if scope.class_of(owner):
-                return True
             case ast.Call(func=function, args=arguments, keywords=keywords):
                 given = [*arguments, *(keyword.value for keyword in keywords)]
                 follows = bool(self._bindings(function, scope)) and any(self.may_be(value, scope) for value in given)
@@ -72,7 +70,7 @@ class Inferable:
             case ast.Attribute(value=ast.Name(id=owner), attr=name) if holder := scope.class_of(owner):
                 lineage = [holder]
                 for above in lineage:
-                    if bindings := [*above.bindings.get(name, ()), *above.attributes.get(name, ())]:
+                    if bindings := above.attribute(name):
                         return bindings
                     lineage += [base for base in self._bases(above) if base not in lineage]
         return []
@@ -83,9 +81,10 @@ class Inferable:
             if isinstance(base, ast.Name):
                 if found := holder.class_of(base.id):
                     yield found
-                else:
-                    self._ask_for(base.id, holder)
+                elif not holder.lookup(base.id):
+                    self._missing.add(base.id)
 
-    def _ask_for(self, name: str, scope: Scope) -> None:
-        if not scope.lookup(name):
-            self._missing.add(name)
+
+def _is_defined(name: str, scope: Scope) -> bool:
+    """Whether a name is that of a function or class of the file."""
+    return any(binding.defines for binding in scope.lookup(name))

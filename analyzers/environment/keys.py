@@ -88,9 +88,8 @@ class KeyReader:
         """What is inferred where a part is not known that no caller gives. Not for a name alone: all that it is bound
         to has been read, and inference, which takes long, hardly ever knows more."""
         kinds = {type(part) for key in found for part in key}
-        if Unknown not in kinds or Parameter in kinds or isinstance(node, ast.Name):
-            return found
-        if not self._inferable.may_be(node, scope):
+        known = Unknown not in kinds or Parameter in kinds or isinstance(node, ast.Name)
+        if known or not self._inferable.may_be(node, scope):
             return found
         self.has_asked = True
         return [(text,) for text in self._infer(node)] or found
@@ -194,7 +193,7 @@ class KeyReader:
             case ast.Attribute(value=ast.Name(id=owner), attr=name):
                 holder = scope.class_of(owner)
                 if holder:
-                    return [*holder.bindings.get(name, ()), *holder.attributes.get(name, ())]
+                    return holder.attribute(name)
                 if not scope.lookup(owner):
                     self.missing.add(owner)
         return []

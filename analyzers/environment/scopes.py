@@ -69,6 +69,10 @@ class Scope:
             scope = scope.parent
         return []
 
+    def attribute(self, name: str) -> list[Binding]:
+        """What this class binds a name to, in its body or as an attribute of `self`."""
+        return [*self.bindings.get(name, ()), *self.attributes.get(name, ())]
+
     def class_of(self, name: str) -> Scope | None:
         """The class that `self`, `cls` or a name of a class stands for here."""
         if name not in _OWNERS:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from analyzers.python.blocks import Blocks
 from analyzers.python.facts import Import, ImportFlag
 from analyzers.python.imports import Statement
-from analyzers.python.lexer import Lexed
+from analyzers.python.lexer import Lexed, closing_bracket
 from analyzers.python.literals import IDENTIFIER
 from analyzers.python.parsing import Places, parse
 from analyzers.python.tables import constants, strings, table_entries
@@ -28,7 +28,6 @@ _REBOUND = re.compile(
 )
 _LAZY_MODULE = re.compile(r"LazyModule(?<!class LazyModule)(?<!class _LazyModule)[ \t]*\(")
 _ATTACH = re.compile(r"\battach(?:_stub)?[ \t]*\(")
-_BRACKET = re.compile(r"[()\[\]{}\n]")
 _MODULE = re.compile(r"(\.*)([^\W\d]\w*(?:\.[^\W\d]\w*)*|(?<=\.))(?::([^\W\d]\w*)(?:\.[^\W\d]\w*)*)?")
 """A module as a string names it: leading dots, dotted name, and the attribute after a colon."""
 
@@ -127,14 +126,9 @@ def _names(code: str, statements: Sequence[Statement]) -> dict[str, str]:
 
 def _call_end(code: str, start: int) -> int:
     """The end of the call whose parenthesis is open at `start`, or of its line."""
-    depth = 1
-    for bracket in _BRACKET.finditer(code, start):
-        if bracket[0] == "\n":
-            return bracket.start()
-        depth += 1 if bracket[0] in "([{" else -1
-        if not depth:
-            return bracket.end()
-    return len(code)
+    line_end = code.find("\n", start)
+    line_end = line_end if line_end >= 0 else len(code)
+    return closing_bracket(code, start - 1, line_end) or line_end
 
 
 def _targets(call: _Call, known: Mapping[str, str]) -> list[Target] | None:

@@ -214,6 +214,19 @@ def _depth_change(brackets: bytes) -> int:
 _DEFINITION = re.compile(rf"\n[ \t]*+(?=[acd])(?:(?:async[ \t]+)?def|class)[ \t]+{IDENTIFIER}")
 """To be searched in a text with a newline put before it: a pattern that starts with a literal is fast."""
 
+_BRACKET = re.compile(r"[()\[\]{}]")
+
+
+def closing_bracket(code: str, start: int, stop: int) -> int | None:
+    """Offset just after the bracket that closes the one at `start`; None where none does before `stop`."""
+    depth = 0
+    for bracket in _BRACKET.finditer(code, start, stop):
+        depth += 1 if bracket[0] in "([{" else -1
+        if not depth:
+            return bracket.end()
+    return None
+
+
 _HEADER_STOP = re.compile(rf"[()\[\]{{}}]|:=?|lambda(?<!{IDENTIFIER}lambda)(?!{IDENTIFIER})|\n")
 
 

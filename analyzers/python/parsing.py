@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
-from analyzers.python.lexer import Lexed, Span, lex, open_brackets
+from analyzers.python.lexer import Lexed, Span, closing_bracket, lex, open_brackets
 from analyzers.python.literals import IDENTIFIER
 
 _TEMPLATE = re.compile(r"(?:[rR]?[fFtT]|[fFtT][rR])[\"']")
@@ -112,20 +112,10 @@ def _replacements(lexed: Lexed) -> Iterator[tuple[Span, str]]:
         yield (start, end), match[2] + " " * len(match[1])
     for match in _GENERIC.finditer(padded):
         start = match.end() - 1
-        end = _closing(lexed.code, start)
+        end = closing_bracket(lexed.code, start, len(lexed.code)) or len(lexed.code)
         yield (start, end), _blank(text[start:end])
     for match in _BARE_EXCEPT.finditer(padded):
         yield (match.start(1) - 1, match.end(1) - 1), " " * len(match[1])
-
-
-def _closing(code: str, start: int) -> int:
-    """Offset just after the bracket that closes the one at `start`."""
-    depth = 0
-    for offset in range(start, len(code)):
-        depth += (code[offset] == "[") - (code[offset] == "]")
-        if not depth:
-            return offset + 1
-    return len(code)
 
 
 def _plain_string(literal: str) -> str:

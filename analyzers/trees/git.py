@@ -95,8 +95,10 @@ class GitListing:
             ("rev-parse", "--is-inside-work-tree"),
             ("check-ignore", "-q", "."),
         )
+        if repository_of(root) is None:
+            return
         try:
-            self._begun += (start_git(root, *command) for command in commands if repository_of(root) is not None)
+            self._begun = [start_git(root, *command) for command in commands]
         except TreeError as error:
             self._failure = error
 

@@ -8,9 +8,10 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+
+from msgspec import Struct, field
 
 from analyzers.cache import Fact, FactCache, decoded
 from analyzers.decoding import decode
@@ -77,8 +78,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of files done and the number of all."""
 
 
-@dataclass(eq=False)
-class FactBase:
+class FactBase(Struct, eq=False):
     """The facts of one tree."""
 
     tree: Tree

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from operator import attrgetter, itemgetter
-from typing import NamedTuple
+from operator import attrgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Trace = Callable[[], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule and its page: what `gates explain CODE` prints and docs/rules/CODE.md holds."""
 
     code: str
@@ -28,7 +28,7 @@ class Rule:
     fix: str
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """One place where one rule is broken.
 
     `rule`, `path`, `symbol` and `subject` say which violation it is; the position only says where it stands
@@ -55,7 +55,10 @@ class Finding(NamedTuple):
     """Computes supporting lines (such as an import chain) when somebody looks at the finding."""
 
 
-_IDENTITY = attrgetter("rule", "path", "symbol", "subject")
+identity_of = attrgetter("rule", "path", "symbol", "subject")
+"""Which violation a finding is about."""
+place_of = attrgetter("rule", "path", "line", "column", "symbol", "subject")
+"""Which violation, and where it stands today: all that tells two findings apart."""
 
 
 @cache
@@ -75,14 +78,11 @@ def identify(findings: Iterable[Finding]) -> list[Finding]:
     ordinal: lines may move freely, yet each site counts on its own. Of findings that agree the largest come
     first, so that neither their order in the file nor one that goes makes another seem to have grown.
     """
-    ordered = sorted(findings, key=itemgetter(*range(6)))
-    alike: dict[tuple[str, str, str, str], list[int]] = {}
-    for index, identity in enumerate(map(_IDENTITY, ordered)):
-        alike.setdefault(identity, []).append(index)
-    for identity, indexes in alike.items():
-        if len(indexes) > 1:
-            indexes.sort(key=lambda index: -ordered[index].amount)
-        for ordinal, index in enumerate(indexes):
-            finding = ordered[index]
-            ordered[index] = Finding._make((*finding[:9], fingerprint(*identity, ordinal), finding.trace))
+    ordered = sorted(findings, key=place_of)
+    seen: dict[tuple[str, str, str, str], int] = {}
+    for index in sorted(range(len(ordered)), key=lambda index: -ordered[index].amount):
+        identity = identity_of(ordered[index])
+        ordinal = seen.get(identity, 0)
+        seen[identity] = ordinal + 1
+        ordered[index] = replace(ordered[index], fingerprint=fingerprint(*identity, ordinal))
     return ordered

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class Problem(NamedTuple):
@@ -15,8 +16,7 @@ class Problem(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A decoded file. `text` has universal newlines and no byte order mark, as `open(path).read()` gives it."""
 
     path: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from analyzers.cache import FactCache
 from analyzers.declarations.reader import UnreadableError

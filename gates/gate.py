@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from msgspec import Struct
 
 from analyzers.decoding import decode
 from analyzers.facts import FactBase, Need
@@ -17,8 +18,7 @@ from gates.settings.load import Loaded
 from gates.settings.model import Settings
 
 
-@dataclass(frozen=True, eq=False)
-class Context:
+class Context(Struct, frozen=True, eq=False, dict=True):
     """One tree under one set of settings."""
 
     loaded: Loaded

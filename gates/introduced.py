@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.cache import FactCache
 from analyzers.facts import FactBase, Progress
@@ -28,8 +30,7 @@ _TOLD = 10
 """Moves that are told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """One gate's findings, held against those of the merge base."""
 
     gate: Gate
@@ -52,8 +53,7 @@ class _Before(NamedTuple):
     unread: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
+class _Base(Struct, frozen=True):
     """The commit that a change is held against, and what stands between the two."""
 
     commit: str
@@ -144,7 +144,7 @@ def _with_amount(finding: Finding, amounts: dict[str, int]) -> Finding:
     """A finding that has outgrown what was there says so."""
     if finding.fingerprint not in amounts:
         return finding
-    return finding._replace(message=f"{finding.message}; before this change it was {amounts[finding.fingerprint]}")
+    return replace(finding, message=f"{finding.message}; before this change it was {amounts[finding.fingerprint]}")
 
 
 def _notes(change: _Change, commit: str) -> Iterator[str]:

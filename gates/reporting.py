@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from analyzers.decoding import decode
 from analyzers.finding import Finding
@@ -17,6 +19,8 @@ from gates.run import GateResult, Run, baseline_file
 from gates.settings.load import Loaded
 from gates.settings.model import Waiver
 from reports.report import GateSummary, Report, Verdict
+
+_READING_ORDER = attrgetter("path", "line", "column", "rule")
 
 
 def report_of(run: Run, *, strict: bool = False) -> Report:
@@ -60,7 +64,7 @@ def compose(
 ) -> Report:
     """A report of findings. One that several gates share is told once, and so is a sentence."""
     distinct = {(finding.path, finding.fingerprint): finding for finding in failing}
-    findings = tuple(sorted(distinct.values(), key=lambda finding: (finding[1:4], finding.rule)))
+    findings = tuple(sorted(distinct.values(), key=_READING_ORDER))
     rules = all_rules()
     return Report(
         version=__version__,

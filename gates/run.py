@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.cache import FactCache, default_file
 from analyzers.facts import FactBase, Need, Progress
@@ -25,8 +27,7 @@ from gates.gate import Context, Gate
 from gates.settings.load import Loaded
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Where the files of a run come from."""
 
     ref: str | None = None
@@ -88,8 +89,7 @@ def _refuse_idle_kernels(context: Context) -> None:
             raise context.loaded.error(("evidence", "kernels", index), f"{glob}: no file matches", near)
 
 
-@dataclass(frozen=True)
-class GateResult:
+class GateResult(Struct, frozen=True):
     """One gate's findings, held against its baseline."""
 
     gate: Gate
@@ -98,8 +98,7 @@ class GateResult:
     files: int
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """Everything that came of one run."""
 
     context: Context

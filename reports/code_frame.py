@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from reports.escaping import printable
 
@@ -15,8 +16,7 @@ _TAB = 4
 _NAME = re.compile(r"\.*\w+(?:\.\w+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLine:
+class FrameLine(Struct, frozen=True):
     """One line of a frame: of source, or of carets when it has no number."""
 
     number: int | None

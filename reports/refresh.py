@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.finding import Finding
 from reports.escaping import printable_lines
@@ -15,8 +16,7 @@ SHOWN = 10
 """Of one kind of change in one baseline, and of the waivers; the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateRefresh:
+class GateRefresh(Struct, frozen=True):
     """What a refresh makes of one gate's baseline, each change in one line."""
 
     gate: str
@@ -35,8 +35,7 @@ class GateRefresh:
     """New violations, which no baseline takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refresh:
+class Refresh(Struct, frozen=True):
     """One refresh of all baselines."""
 
     gates: tuple[GateRefresh, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from analyzers.finding import Finding, Rule
 
@@ -18,8 +19,7 @@ class Verdict(IntEnum):
     UNDECIDED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class GateSummary:
+class GateSummary(Struct, frozen=True):
     """One gate's part in a run."""
 
     name: str
@@ -36,8 +36,7 @@ class GateSummary:
     """Codes of the rules that this gate decides. A finding of no gate's rule concerns the tree itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """One run. `findings` holds what fails, in order of path and line."""
 
     version: str

@@ -9,7 +9,7 @@ from analyzers.configuration.classes import FieldKey
 from analyzers.configuration.configuration import Configuration, names_of
 from analyzers.configuration.hashing import HashMethod
 from analyzers.configuration.ownership import OwnedSetting
-from analyzers.finding import Finding
+from analyzers.finding import Finding, place_of
 from analyzers.globs import matcher
 from analyzers.nearest import nearest
 
@@ -28,7 +28,7 @@ def analyse(configuration: Configuration) -> list[Finding]:
         *_unparsed_files(configuration),
     )
     # A field that several classes inherit is one place.
-    return list({finding[:6]: finding for finding in reversed(found)}.values())
+    return list({place_of(finding): finding for finding in reversed(found)}.values())
 
 
 def _unowned_classes(configuration: Configuration) -> Iterator[Finding]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from analyzers.source import Source
 
@@ -29,8 +30,7 @@ class AttributeNames(NamedTuple):
     """Whether it parses for sure, unless it has a syntax error."""
 
 
-@dataclass(frozen=True)
-class AttributeNamesExtractor:
+class AttributeNamesExtractor(Struct, frozen=True):
     """Finds the names of attributes; it depends on no setting."""
 
     kind: str = f"attribute-names@{_VERSION}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
+
+from msgspec import Struct
 
 from analyzers.configuration.aliases import Alias, find_aliases
 from analyzers.configuration.attribute_names import AttributeNamesExtractor
@@ -24,8 +25,7 @@ from analyzers.layering.modules import Modules, pattern_matcher
 from analyzers.python.extractor import PythonExtractor
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Struct, frozen=True, dict=True):
     """Everything that the rules and the inventory look at."""
 
     policy: ConfigPolicy

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzers.configuration.classes import FieldKey, Method
 from analyzers.configuration.outline import TypeName
@@ -51,8 +52,7 @@ class OptionPlace(NamedTuple):
     option: Parser
 
 
-@dataclass
-class Consumers:
+class Consumers(Struct):
     """All of it."""
 
     fields: dict[FieldKey, list[Consumer]] = field(default_factory=dict)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
@@ -96,8 +97,7 @@ class RecordFact(NamedTuple):
     """The keyword arguments of the entry's constructor: strings by their value, others as they are written."""
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True, dict=True):
     """What one file defines, as JSON stores it."""
 
     stored: Sequence[Any]
@@ -140,8 +140,7 @@ class Outline:
         )
 
 
-@dataclass(frozen=True)
-class OutlineExtractor:
+class OutlineExtractor(Struct, frozen=True):
     """Reads the outline of a Python file; it depends on no setting."""
 
     kind: str = f"outline@{_VERSION}"

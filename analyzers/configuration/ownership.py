@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.configuration.classes import Classes, ConfigClass, Setting
 from analyzers.configuration.program import Definition
@@ -46,8 +47,7 @@ class OwnedSetting(NamedTuple):
         return f"{self.setting.owner.name}.{self.setting.fact.name}"
 
 
-@dataclass(frozen=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """The classes that roots reach."""
 
     classes: Classes

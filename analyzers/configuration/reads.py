@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
@@ -51,8 +52,7 @@ class Parser(NamedTuple):
     expression: str
 
 
-@dataclass(frozen=True)
-class FileReads:
+class FileReads(Struct, frozen=True):
     """What `ReadsExtractor` found in one file."""
 
     stored: Sequence[Any]
@@ -81,8 +81,7 @@ class FileReads:
         return [Parser(*row) for row in self.stored[2]] if self.stored else []
 
 
-@dataclass(frozen=True)
-class ReadsExtractor:
+class ReadsExtractor(Struct, frozen=True):
     """Finds the uses of instances of some classes."""
 
     names: tuple[str, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzers.configuration.annotations import type_names
 from analyzers.configuration.reads import MANY
@@ -36,8 +37,7 @@ _HOLDS = "<many>"
 """Last part of the chain of a container whose elements an annotation names."""
 
 
-@dataclass
-class Scope:
+class Scope(Struct):
     """A module, function or class and what its names are bound to."""
 
     name: str
@@ -76,8 +76,7 @@ class Scope:
         known += [origin for origin in origins if origin not in known]
 
 
-@dataclass
-class ClassScope:
+class ClassScope(Struct):
     """A class, and what is known of the attributes of its instances."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from analyzers.python.bindings import Binding, bindings
 from analyzers.python.nodes import children
@@ -13,8 +14,7 @@ _BINDS = frozenset((ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.Async
 _IMPORTS = frozenset((ast.Import, ast.ImportFrom))
 
 
-@dataclass
-class Body:
+class Body(Struct):
     """What belongs to one scope, and not to one within it."""
 
     nodes: list[ast.AST] = field(default_factory=list)
@@ -23,8 +23,7 @@ class Body:
     """Its names and attributes."""
 
 
-@dataclass
-class Survey:
+class Survey(Struct):
     bodies: dict[ast.AST, Body] = field(default_factory=dict)
     """Of the module, of every function and class."""
     imports: dict[str, Binding] = field(default_factory=dict)

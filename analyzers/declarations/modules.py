@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from analyzers.declarations.outline import Outline
 
 
-@dataclass(frozen=True)
-class DeclaredModule:
+class DeclaredModule(Struct, frozen=True):
     """A module that may be read."""
 
     name: str

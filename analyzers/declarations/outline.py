@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from analyzers.declarations.expressions import Row
 from analyzers.python.bindings import Binding
@@ -34,8 +36,7 @@ class ClassOutline(NamedTuple):
     members: list[Member]
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """What a module says of itself."""
 
     names: dict[str, Row]
@@ -58,8 +59,7 @@ class Outline:
         return cls(**{**stored, "classes": classes, "imports": imports})
 
 
-@dataclass(frozen=True)
-class OutlineExtractor:
+class OutlineExtractor(Struct, frozen=True):
     """The outline of a Python file; it depends on no setting."""
 
     kind: str = f"declarations@{_VERSION}"
@@ -68,7 +68,7 @@ class OutlineExtractor:
         """The fact, as `Outline.from_json` reads it."""
         from analyzers.declarations.outline_reader import outline_of
 
-        return vars(outline_of(source.text))
+        return asdict(outline_of(source.text))
 
 
 UNPARSED = Outline({}, {}, {}, {}, [], parsed=False)

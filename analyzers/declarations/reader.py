@@ -9,8 +9,9 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.declarations.classes import Field, fields_of, is_enumeration, is_record
 from analyzers.declarations.expressions import CALL, CONSTANT, MAPPING, NAME, SEQUENCE, SET, UNION, Row, quoted
@@ -75,8 +76,7 @@ class FieldProblem(NamedTuple):
         return f"Did you mean `{near}`?" if near else f"It has {', '.join(self.known)}."
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """An expression where it is written; names are followed to what they are bound to."""
 
     reader: Reader

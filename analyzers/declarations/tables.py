@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.declarations.policy import TableShape
 from analyzers.declarations.reader import Expression, UnreadableError
@@ -52,8 +53,7 @@ def check_shape(shape: TableShape) -> Iterator[tuple[str, str]]:
         yield "columns", 'are required by `shape = "tuples"`'
 
 
-@dataclass(frozen=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     shape: TableShape
     errors: list[UnreadableError]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 
 class Place(NamedTuple):
@@ -15,8 +16,7 @@ class Place(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What a constructor of declared fields makes."""
 
     class_name: str
@@ -25,8 +25,7 @@ class Record:
     """In the order in which the class declares them. A field that is missing is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnumMember:
+class EnumMember(Struct, frozen=True):
     """A member of an enumeration. What `auto()` gives it is not known: then its value is its name."""
 
     class_name: str
@@ -34,8 +33,7 @@ class EnumMember:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """Something that has a name and is no data: a function, a class, a name of a module outside of the tree."""
 
     name: str

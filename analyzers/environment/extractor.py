@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from analyzers.environment.mentions import NOTHING, Vocabulary
 from analyzers.python.words import offsets
@@ -19,8 +20,7 @@ SUFFIXES = (*_PYTHON, *_NATIVE)
 """How the names of files end that may use the environment."""
 
 
-@dataclass(frozen=True)
-class UsesExtractor:
+class UsesExtractor(Struct, frozen=True):
     """Uses of the environment, and mentions of the names that a vocabulary is of."""
 
     wrappers: tuple[str, ...] = ()
@@ -45,8 +45,7 @@ class UsesExtractor:
         return found if any(found) else []
 
 
-@dataclass(frozen=True)
-class RegistryExtractor:
+class RegistryExtractor(Struct, frozen=True):
     """The entries of a registry that is bound to a name, or whose entries stand under a decorator."""
 
     symbol: str = ""
@@ -76,8 +75,7 @@ class RegistryExtractor:
             return None
 
 
-@dataclass(frozen=True)
-class NamesExtractor:
+class NamesExtractor(Struct, frozen=True):
     """The names in a document that start with one of the prefixes, each with its first line."""
 
     prefixes: tuple[str, ...]

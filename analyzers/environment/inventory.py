@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.environment.policy import EnvironmentPolicy, RegistryPolicy
 from analyzers.environment.registrations import Registration
@@ -42,8 +43,7 @@ class PlacedUse(NamedTuple):
     use: Use
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(Struct, frozen=True, dict=True):
     """The facts of one tree under one policy."""
 
     policy: EnvironmentPolicy

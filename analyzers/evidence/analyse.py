@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from analyzers.evidence.artifact_check import check_artifacts
 from analyzers.evidence.body import COLUMNS, Body, Cell, Row
 from analyzers.evidence.changes import Change
@@ -67,7 +69,7 @@ def _not_applicable(policy: EvidencePolicy, review: Review, reason: Cell) -> Ite
     if files:
         message = f"this says N/A, and the change is not only of what is exempt: {files[0]}"
         told = (*files[:_TOLD], *([f"and {len(files) - _TOLD} more"] if len(files) > _TOLD else []))
-        yield _about(NOT_EXEMPT, review, reason, "N/A", message)._replace(trace=lambda: told)
+        yield replace(_about(NOT_EXEMPT, review, reason, "N/A", message), trace=lambda: told)
 
 
 def _row(policy: EvidencePolicy, review: Review, row: Row) -> Iterator[Finding]:

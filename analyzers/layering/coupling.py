@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Self
+
+from msgspec import Struct
 
 from analyzers.errors import UserError
 from analyzers.finding import Finding
@@ -39,8 +40,7 @@ class Match(NamedTuple):
     """What matched, cut after 80 characters."""
 
 
-@dataclass(frozen=True)
-class CouplingExtractor:
+class CouplingExtractor(Struct, frozen=True):
     """Finds what some patterns match in one file."""
 
     patterns: tuple[tuple[str, Scope], ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, takewhile
+
+from msgspec import Struct
 
 from analyzers.finding import Finding
 from analyzers.layering.analyse import graph_of
@@ -21,8 +22,7 @@ from analyzers.rules import RULES as SOURCE_RULES
 _RULE_NAMES = {rule.code: rule.name for rule in (*SOURCE_RULES, *RULES)}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """How many findings one layer, kind or file holds."""
 
     name: str
@@ -36,8 +36,7 @@ class Row:
         return None if self.before is None else self.count - self.before
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """Who imports whom, between the layers of one contract or, where no layers are declared, between packages."""
 
     title: str
@@ -55,8 +54,7 @@ class Matrix:
         return tuple(name for level in self.levels for name in level)
 
 
-@dataclass(frozen=True, slots=True)
-class Debt:
+class Debt(Struct, frozen=True):
     """Every table is sorted largest first, then by name. A row that only the base has counts 0."""
 
     total: Row

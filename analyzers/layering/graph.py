@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.cache import FactCache
 from analyzers.layering.leads import FolderLeads, Leads
@@ -29,8 +31,7 @@ class Edge(NamedTuple):
     """Which of the importer's statements that import it."""
 
 
-@dataclass(frozen=True, eq=False)
-class ImportGraph:
+class ImportGraph(Struct, frozen=True, eq=False, dict=True):
     """Modules and the names outside of the tree that matter, as numbers, and the import statements between them.
 
     Numbers below `len(modules)` are modules of the tree, the others are external names.
@@ -163,8 +164,7 @@ def _statements(importer: int, clauses: Iterable[str], leads: FolderLeads) -> St
     return targets
 
 
-@dataclass(frozen=True)
-class Routes:
+class Routes(Struct, frozen=True):
     """The shortest ways to some targets, from every module that a way leads from."""
 
     graph: ImportGraph
@@ -199,8 +199,7 @@ def routes_to(
     return Routes(graph, next_step)
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The shortest ways from some modules to every module that they reach."""
 
     graph: ImportGraph

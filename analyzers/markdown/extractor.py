@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
+
+from msgspec import Struct
 
 from analyzers.markdown.facts import Dialect, Link, MarkdownFacts
 from analyzers.source import Source
@@ -20,8 +21,7 @@ def is_markdown(path: str) -> bool:
     return path.lower().endswith(SUFFIXES)
 
 
-@dataclass(frozen=True)
-class MarkdownExtractor:
+class MarkdownExtractor(Struct, frozen=True):
     """Facts of one file in one dialect."""
 
     dialect: Dialect

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
+
+from msgspec import Struct, field
 
 _URLS = frozenset({"href", "src", "poster"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -14,8 +15,7 @@ _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""")
 """https://html.spec.whatwg.org/multipage/syntax.html#attributes-2"""
 
 
-@dataclass(slots=True)
-class Element:
+class Element(Struct):
     """A start tag that links somewhere or can be linked to. Offsets count characters of the parsed HTML."""
 
     start: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
 
 from analyzers.native.vocabulary import Vocabulary
 from analyzers.source import Source
@@ -18,8 +19,7 @@ SUFFIXES = (*_PYTHON, *_CPP)
 """Of the files that may register or call an operator."""
 
 
-@dataclass(frozen=True)
-class NativeExtractor:
+class NativeExtractor(Struct, frozen=True):
     """Native facts of one file, as `NativeFacts.from_json` reads them."""
 
     vocabulary: Vocabulary

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 
 class Definition(NamedTuple):
@@ -69,8 +71,7 @@ class RouteUse(NamedTuple):
     symbol: str
 
 
-@dataclass
-class NativeFacts:
+class NativeFacts(Struct):
     """Everything that one file says."""
 
     definitions: list[Definition] = field(default_factory=list)
@@ -84,7 +85,7 @@ class NativeFacts:
 
     def stored(self) -> dict[str, Any]:
         """As JSON can hold it: what is not empty."""
-        return {key: value for key, value in vars(self).items() if value != [] and value is not True}
+        return {key: value for key, value in asdict(self).items() if value != [] and value is not True}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> NativeFacts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from analyzers.source import Source
 
@@ -12,8 +13,7 @@ _VERSION = 7
 """Goes up whenever the same text may give other facts."""
 
 
-@dataclass(frozen=True)
-class PythonExtractor:
+class PythonExtractor(Struct, frozen=True):
     """Facts of one file; they depend on no setting."""
 
     kind: str = f"python@{_VERSION}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+
+from msgspec import Struct
 
 from analyzers.configuration.configuration import Configuration
 from analyzers.declarations.reader import MissingError, Reader
@@ -20,8 +21,7 @@ from analyzers.reference.policy import ReferencePolicy, SectionPolicy
 from analyzers.reference.tables import empty, misfit, missing_symbol, read_section
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The page, and why it may lack something."""
 
     page: Page

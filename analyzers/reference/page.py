@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from analyzers.declarations.values import EnumMember, Place, Record, Reference, Value, text_of
 
@@ -47,8 +48,7 @@ class Section(NamedTuple):
     """None where an optional table is not declared."""
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """The whole page."""
 
     path: str

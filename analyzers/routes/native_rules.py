@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from string import Formatter
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzers.declarations.values import Place
 from analyzers.finding import Finding
@@ -23,8 +24,7 @@ class Binding(NamedTuple):
     table: str
 
 
-@dataclass
-class Operators:
+class Operators(Struct):
     """What the whole tree says of native operators; each fact with the file that it stands in."""
 
     definitions: dict[str, list[tuple[str, Definition]]] = field(default_factory=dict)

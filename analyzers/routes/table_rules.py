@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from analyzers.declarations.reader import FieldProblem, UnreadableError
 from analyzers.declarations.values import Place, Value, names_in, plain
 from analyzers.finding import Finding
@@ -91,7 +93,7 @@ def _undeclared(reading: TableReading, uses: Sequence[UsedRoute]) -> Iterator[Fi
                 message,
                 _near(use.route, declared),
             )
-            yield found._replace(symbol=use.symbol)
+            yield replace(found, symbol=use.symbol)
     for route in reading.routes:
         target = _next_route(reading, route)
         if target is not None and target not in declared:

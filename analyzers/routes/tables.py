@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzers.declarations.reader import Reader, UnreadableError
 from analyzers.declarations.tables import TableRow, read_rows
@@ -29,8 +30,7 @@ class Route(NamedTuple):
         return "" if value is None else text_of(value)
 
 
-@dataclass
-class TableReading:
+class TableReading(Struct):
     """What came of reading one table."""
 
     policy: RouteTable

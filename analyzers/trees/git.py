@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from analyzers.trees.tree import TreeError
 
@@ -23,8 +24,7 @@ def run_git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
         return running.output(stdin)
 
 
-@dataclass(frozen=True)
-class RunningGit:
+class RunningGit(Struct, frozen=True):
     """A git command at work. Leaving the block ends one whose output nobody waited for."""
 
     process: subprocess.Popen[bytes]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from gates.baseline.entries import Baseline, Entry
 from gates.baseline.moves import Move, pair
@@ -36,8 +37,7 @@ class Change(NamedTuple):
     resized: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """What leads from one state to another; each entry is told once."""
 
     added: tuple[Entry, ...]
@@ -62,8 +62,7 @@ def diff(old: Baseline, new: Baseline) -> Diff:
     return Diff(pairing.appeared, pairing.vanished, pairing.moves, _resized(old, new))
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What `verify` found. The baseline stands when nothing in it has `grown`."""
 
     grown: tuple[Entry, ...]

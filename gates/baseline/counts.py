@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from analyzers.finding import Finding
 from analyzers.nearest import nearest
@@ -25,8 +26,7 @@ class Fallen(NamedTuple):
     current: int
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     baseline: Baseline
     """As many sites of each path and kind as the counts allow, in order of place."""
     exceeding: tuple[Finding, ...]

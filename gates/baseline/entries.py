@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple, Protocol, Self
+from typing import Annotated, Protocol, Self
 
-from analyzers.finding import fingerprint
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from analyzers.finding import fingerprint, identity_of
 
 
 class Violation(Protocol):
@@ -30,7 +32,7 @@ class Violation(Protocol):
 _FIELDS = attrgetter("rule", "path", "symbol", "subject", "fingerprint", "amount")
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True, order=True, forbid_unknown_fields=True):
     """One accepted violation; the fields mean what they mean in `analyzers.finding.Finding`."""
 
     rule: str
@@ -38,21 +40,20 @@ class Entry(NamedTuple):
     symbol: str
     subject: str
     fingerprint: str
-    amount: int = 0
+    amount: Annotated[int, Meta(ge=0)] = 0
     """The largest that is accepted."""
 
     @classmethod
     def of(cls, violation: Violation) -> Self:
-        return cls._make(_FIELDS(violation))
+        return cls(*_FIELDS(violation))
 
     @property
     def title(self) -> str:
         """The entry in one line, for a person."""
-        return " ".join(filter(None, self[:4]))
+        return " ".join(filter(None, identity_of(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The accepted violations of one gate, sorted; build it with `of`."""
 
     gate: str
@@ -68,11 +69,11 @@ class Baseline:
         seen: dict[tuple[str, ...], int] = {}
         numbered = []
         for entry in sorted(entries, key=lambda entry: -entry.amount):
-            identity = entry[:4]
+            identity = identity_of(entry)
             ordinal = seen.get(identity, 0)
             seen[identity] = ordinal + 1
             digest = fingerprint(*identity, ordinal)
-            numbered.append(entry if entry.fingerprint == digest else entry._replace(fingerprint=digest))
+            numbered.append(entry if entry.fingerprint == digest else replace(entry, fingerprint=digest))
         return cls(gate, tuple(sorted(numbered)))
 
     @classmethod

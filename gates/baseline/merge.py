@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from gates.baseline.entries import Baseline
 from gates.baseline.format import BaselineError, parse
 from gates.baseline.store import read, save
@@ -18,7 +20,7 @@ def merge(base: Baseline, ours: Baseline, theirs: Baseline) -> Baseline:
     """
     old, left, right = base.amounts(), ours.amounts(), theirs.amounts()
     merged = (
-        entry._replace(amount=_amount(entry.fingerprint, old, left, right))
+        replace(entry, amount=_amount(entry.fingerprint, old, left, right))
         for entry in {entry.fingerprint: entry for entry in (*ours.entries, *theirs.entries)}.values()
         if entry.fingerprint not in old or entry.fingerprint in left.keys() & right.keys()
     )

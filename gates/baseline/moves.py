@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from posixpath import basename
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from gates.baseline.entries import Entry, Violation
 
 Place = TypeVar("Place", bound=Violation)
 
 
-@dataclass(frozen=True, slots=True)
-class Move(Generic[Place]):
+class Move(Struct, Generic[Place], frozen=True):
     """One violation, of one rule and subject and not larger, that stands in another place than before."""
 
     old: Entry
     new: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing(Generic[Place]):
+class Pairing(Struct, Generic[Place], frozen=True):
     """Each violation is in one move or among those that found no partner."""
 
     moves: tuple[Move[Place], ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.finding import Finding
 from analyzers.rules import RULES as SOURCE_RULES
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 _OF_SOURCES = frozenset(rule.code for rule in SOURCE_RULES)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One gate's findings, each in exactly one of `new`, `accepted` and `waived`."""
 
     baseline: Baseline
@@ -135,8 +136,7 @@ def record_waived(judgement: Judgement) -> Baseline:
     return _holding(judgement, (*(entry for entry in kept if entry.fingerprint not in waived), *judgement.waived))
 
 
-@dataclass(frozen=True, slots=True)
-class Rehomed:
+class Rehomed(Struct, frozen=True):
     """What `accept_moves` made of a judgement."""
 
     baseline: Baseline
@@ -162,7 +162,7 @@ def _lowered(judgement: Judgement, gone: Collection[Entry]) -> list[Entry]:
     today = {finding.fingerprint: finding.amount for finding in judgement.accepted}
     dropped, shrunk = set(gone), set(judgement.shrunk)
     return [
-        entry._replace(amount=today[entry.fingerprint]) if entry in shrunk else entry
+        replace(entry, amount=today[entry.fingerprint]) if entry in shrunk else entry
         for entry in judgement.baseline.entries
         if entry not in dropped
     ]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from analyzers.finding import Finding
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ def under_new_names(findings: Iterable[Finding], files: Mapping[str, str], modul
         modules: renamed modules, old name -> new. What a module holds follows it.
     """
     return [
-        finding._replace(
+        replace(
+            finding,
             path=files.get(finding.path, finding.path),
             subject=_DOTTED.sub(lambda word: _renamed(word[0], modules), finding.subject),
         )

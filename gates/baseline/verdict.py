@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.finding import Finding, Rule, identify
 from gates.baseline.entries import Baseline, Entry
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from gates.settings.model import Waiver
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """Where findings about waivers and entries stand; paths are POSIX, relative to the root."""
 
     settings: str
@@ -96,7 +97,7 @@ def _new(judgement: Judgement) -> list[Finding]:
     """The new findings; those that outgrew their entry say so."""
     recorded = judgement.baseline.amounts()
     return [
-        finding._replace(message=f"{finding.message}; the baseline accepts {recorded[finding.fingerprint]}")
+        replace(finding, message=f"{finding.message}; the baseline accepts {recorded[finding.fingerprint]}")
         if finding.fingerprint in recorded
         else finding
         for finding in judgement.new

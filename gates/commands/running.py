@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from analyzers.errors import UserError
 from gates.commands.options import (
@@ -35,8 +35,7 @@ gate_options = apply(
 )
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """The options of one run, as the command line gives them."""
 
     root: Path | None

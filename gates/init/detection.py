@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from analyzers.globs import matcher
 from analyzers.layering.modules import Modules
@@ -24,8 +25,7 @@ _GENERATED = ("**/*_pb2.py", "**/*_pb2_grpc.py")
 _TEST_FOLDERS = ("test", "tests")
 
 
-@dataclass(frozen=True)
-class Detected:
+class Detected(Struct, frozen=True):
     """Everything that starting settings are made of."""
 
     excluded: tuple[str, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from glob import escape
+
+from msgspec import Struct
 
 from analyzers.globs import matcher
 
@@ -16,8 +17,7 @@ _MOST_AT_THE_TOP = 8
 """With more documents than this at the root, one pattern stands for all of them."""
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(Struct, frozen=True):
     patterns: tuple[str, ...]
     """Globs that cover the documents worth keeping."""
     count: int

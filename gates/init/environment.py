@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 ACCESS = r"(?<![\w.])(?:os\.)?(?:environ|getenv)\b"
 """The environment itself, and no module that is called like it: `pkg.environ`."""
@@ -22,8 +23,7 @@ _OWN_SHARE = 0.2
 _LEAST_READS = 3
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """Reads are counted as text, so that comments count too."""
 
     reads: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from analyzers.layering.modules import Modules
 
@@ -18,8 +19,7 @@ _LEAST_SHARE = 0.002
 """A part that holds less of the package's modules than this is left out of the guess."""
 
 
-@dataclass(frozen=True)
-class LayerGuess:
+class LayerGuess(Struct, frozen=True):
     within: str
     """The package whose parts were put in order."""
     order: tuple[str, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gates.init.blocks import block_after
 
@@ -16,8 +17,7 @@ _LEAST_SHARE = 0.1
 """A class that leads to less of the configuration classes than this owns a part of the tree at most."""
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """A class that no other configuration class has a field of."""
 
     name: str

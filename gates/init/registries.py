@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from analyzers.environment.extractor import RegistryExtractor
 from analyzers.environment.registrations import Registration
@@ -23,8 +24,7 @@ _LEAST_SHARE = 0.8
 """So many of the names have the prefix, and so many of them does the gate find as well."""
 
 
-@dataclass(frozen=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """What the environment gate can read as a registry, tried out."""
 
     path: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 _DEF = re.compile(rb"\n([ \t]*+)(?:async[ \t]++)?def[ \t]")
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """In lines: what 95 of 100 functions and files do not exceed; 0 where there are none."""
 
     function_lines: int

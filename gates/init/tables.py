@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 NATIVE = (".cc", ".cpp", ".cu", ".cxx")
 """How the names of files end that may register operators."""
@@ -13,8 +14,7 @@ _BLOCK = re.compile(rb"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*([a-z_]\w*)\s*,", re
 _MACRO = re.compile(r"[A-Z0-9_]*[A-Z0-9][A-Z0-9_]{2,}")
 
 
-@dataclass
-class TableSurvey:
+class TableSurvey(Struct):
     """Takes in one file after the other."""
 
     tables: list[str] = field(default_factory=list)

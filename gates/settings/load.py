@@ -6,11 +6,12 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gates.conflicts import conflict_line
 from gates.settings.errors import Mistake, SettingsError, spell
@@ -25,8 +26,7 @@ _GATES_HEADER = re.compile(rb"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*gates\b", re.MUL
 _TOML_POSITION = re.compile(r"at line (\d+)")
 
 
-@dataclass(frozen=True)
-class SettingsFile:
+class SettingsFile(Struct, frozen=True, dict=True):
     """A settings file's text, and where its keys stand."""
 
     path: Path
@@ -48,8 +48,7 @@ class SettingsFile:
         return key_lines(self.text)
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A tree's settings and the file that they come from."""
 
     settings: Settings

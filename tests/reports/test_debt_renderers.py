@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from report_samples import debt, examples, texts
 
 from analyzers.layering.debt import Debt, Row

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from report_samples import broken_report, clean_report, examples, reports
 
 from reports import junit

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pyromark
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from report_samples import broken_report, debt, examples, findings, reports, texts
 
 from reports import debt_markdown, markdown

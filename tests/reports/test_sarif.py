@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from hypothesis import given
 from jsonschema import Draft4Validator, FormatChecker
+from msgspec.structs import replace
 from report_samples import TRAPS, broken_report, clean_report, examples, reports
 
 from reports import sarif
@@ -80,7 +80,7 @@ def test_a_region_has_the_line_and_the_column() -> None:
 
 def test_a_column_of_zero_is_left_out() -> None:
     report = broken_report()
-    finding = report.findings[2]._replace(column=0)
+    finding = replace(report.findings[2], column=0)
     (result,) = run_of(replace(report, findings=(finding,)))["results"]
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 7}
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from report_samples import RULES, broken_report, clean_report, examples, findings, reports
 
 from analyzers.finding import Finding
@@ -54,7 +54,7 @@ def test_findings_of_one_line_share_one_frame() -> None:
 
 def test_what_is_said_of_one_of_several_findings_stands_below_it() -> None:
     first, second = (
-        findings()[2]._replace(subject=name, message=f"names {name}", hint=f"drop {name}", trace=None)
+        replace(findings()[2], subject=name, message=f"names {name}", hint=f"drop {name}", trace=None)
         for name in ("registry", "loader")
     )
     text = render(replace(broken_report(), findings=(first, second)))
@@ -71,7 +71,7 @@ def test_what_is_said_of_all_findings_of_a_line_is_said_once() -> None:
 def test_a_file_is_read_once_for_all_its_findings() -> None:
     asked = []
     report = broken_report()
-    twice = findings()[2]._replace(line=2)
+    twice = replace(findings()[2], line=2)
 
     def text_of(path: str) -> str | None:
         asked.append(path)

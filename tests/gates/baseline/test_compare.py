@@ -2,6 +2,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from violations import (
     GATE,
     TODAY,
@@ -15,6 +16,7 @@ from violations import (
     waiver,
 )
 
+from analyzers.finding import identity_of
 from gates.baseline.compare import Change, diff, verify
 from gates.baseline.entries import Baseline
 
@@ -79,16 +81,16 @@ def test_what_verify_lets_pass_has_not_grown(base, current):
 def test_an_amount_raised_by_hand_is_found_whatever_else_changed(base, other, data):
     if base.entries:
         raised = data.draw(st.sampled_from(base.entries))
-        rest = (entry for entry in other.entries if entry[:4] != raised[:4])
-        more = raised._replace(amount=raised.amount + data.draw(st.integers(1, 4)))
-        same = (entry for entry in base.entries if entry[:4] == raised[:4] and entry != raised)
+        rest = (entry for entry in other.entries if identity_of(entry) != identity_of(raised))
+        more = replace(raised, amount=raised.amount + data.draw(st.integers(1, 4)))
+        same = (entry for entry in base.entries if identity_of(entry) == identity_of(raised) and entry != raised)
         assert verify(base, Baseline.of(GATE, (*rest, *same, more)), [], TODAY).grown
 
 
 @repeatable
 @given(baselines, st.data())
 def test_lowered_amounts_are_no_growth(base, data):
-    lowered = [entry._replace(amount=data.draw(st.integers(0, entry.amount))) for entry in base.entries]
+    lowered = [replace(entry, amount=data.draw(st.integers(0, entry.amount))) for entry in base.entries]
     assert verify(base, Baseline.of(GATE, lowered), [], TODAY).grown == ()
 
 

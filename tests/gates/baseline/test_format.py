@@ -4,6 +4,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 from violations import GATE, baselines, found, holding, long_function, repeatable, site
 
 from gates.baseline.entries import Baseline, Entry
@@ -14,7 +15,7 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]))
 any_site = st.builds(site, any_text, any_text, rule=any_text, symbol=any_text, amount=st.integers(0))
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(Entry._fields), inner),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(Entry.__struct_fields__), inner),
     max_leaves=8,
 )
 documents = values | st.fixed_dictionaries(
@@ -27,7 +28,7 @@ def changed(**changes):
 
 
 def with_first_entry(**changes):
-    rows = [entry._asdict() for entry in EXAMPLE.entries]
+    rows = [asdict(entry) for entry in EXAMPLE.entries]
     return changed(entries=[rows[0] | changes, *rows[1:]])
 
 
@@ -80,7 +81,7 @@ def test_an_empty_baseline_is_exactly_this():
 
 
 def test_layout_order_and_a_byte_order_mark_do_not_matter():
-    rows = [entry._asdict() for entry in reversed(EXAMPLE.entries)]
+    rows = [asdict(entry) for entry in reversed(EXAMPLE.entries)]
     content = b"\xef\xbb\xbf" + changed(entries=rows).replace(b", ", b",\r\n")
     assert parse(content, "x", GATE) == EXAMPLE
 
@@ -89,7 +90,7 @@ def test_a_line_deleted_by_hand_leaves_a_baseline_that_is_one_site_smaller():
     sites = [site(line=line) for line in range(1, 4)]
     whole = holding(*sites)
     for gone in whole.entries:
-        rows = [entry._asdict() for entry in whole.entries if entry != gone]
+        rows = [asdict(entry) for entry in whole.entries if entry != gone]
         assert parse(changed(entries=rows), "x") == holding(*sites[:2])
 
 
@@ -116,7 +117,7 @@ def test_a_line_deleted_by_hand_leaves_a_baseline_that_is_one_site_smaller():
         (with_first_entry(amount=True), "the amount of entry 1 is true"),
         (with_first_entry(amount=8.5), "the amount of entry 1 is 8.5"),
         (with_first_entry(amount="8"), 'the amount of entry 1 is "8"'),
-        (changed(entries=[EXAMPLE.entries[0]._asdict(), {"rule": "LAY001"}]), "entry 2 is not"),
+        (changed(entries=[asdict(EXAMPLE.entries[0]), {"rule": "LAY001"}]), "entry 2 is not"),
     ],
 )
 def test_a_file_that_is_no_baseline_is_named_with_its_fault(content, expected):
@@ -141,7 +142,7 @@ def test_an_entry_that_stands_twice_is_named_with_the_line_of_its_last_copy():
 
 
 def test_an_entry_that_stands_twice_is_named_although_its_amounts_differ():
-    row = holding(long_function(amount=80)).entries[0]._asdict()
+    row = asdict(holding(long_function(amount=80)).entries[0])
     assert "stands there 2 times" in complaint(changed(entries=[row, row | {"amount": 90}]))
 
 

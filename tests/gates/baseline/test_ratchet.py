@@ -2,6 +2,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from violations import (
     GATE,
     TODAY,
@@ -41,7 +42,7 @@ def fingerprints(violations):
 @given(site_lists, baselines, st.data())
 def test_moved_lines_change_nothing(before, baseline, data):
     after = [
-        finding._replace(line=data.draw(st.integers(1, 99)), column=data.draw(st.integers(0, 9))) for finding in before
+        replace(finding, line=data.draw(st.integers(1, 99)), column=data.draw(st.integers(0, 9))) for finding in before
     ]
     old, new = judged(found(*before), baseline), judged(found(*after), baseline)
     assert fingerprints(new.new) == fingerprints(old.new)

@@ -50,9 +50,12 @@ def test_what_is_expected_of_a_file_does_not_change_what_it_holds(file, expected
     assert load(file, GATE, expected) == OLD
 
 
-def test_an_expected_baseline_is_taken_where_the_file_holds_it(file, monkeypatch):
-    monkeypatch.setattr("gates.baseline.store.parse", None)
-    assert load(file, GATE, OLD) == OLD
+def test_an_expected_baseline_is_taken_where_the_file_holds_it(file):
+    assert load(file, GATE, OLD) is OLD
+
+
+def test_an_expected_baseline_is_not_taken_where_the_file_holds_another(file):
+    assert load(file, GATE, NEW) == OLD
 
 
 def test_a_missing_file_is_an_empty_baseline(tmp_path):

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -28,6 +28,8 @@ _PARALLEL_FROM = 100
 """Fewer files than this are read faster by one process than two can be started."""
 _MEANWHILE_FROM = 8
 """Fewer files than this are not worth a process in the background."""
+
+T = TypeVar("T")
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -86,6 +88,7 @@ class FactBase(Struct, eq=False):
     problems: dict[str, Problem] = field(default_factory=dict)
     """Why a file could not be read, or not as what it claims to be. What can be read of such a file is still read."""
     _facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _seen: dict[tuple[str, Callable[[Any], Any]], dict[str, Any]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
     """Files of which it is known whether they parse: in this run, or because facts of theirs are stored."""
@@ -101,6 +104,13 @@ class FactBase(Struct, eq=False):
         """
         facts = self._facts.get(extractor.kind, {})
         return facts if paths is None else {path: facts[path] for path in paths if path in facts}
+
+    def seen(self, extractor: Extractor, view: Callable[[Any], T]) -> Mapping[str, T]:
+        """The same facts as `view` makes them of what is stored: each is made once, whoever asks for it."""
+        made: dict[str, T] = self._seen.setdefault((extractor.kind, view), {})
+        stored = self.of(extractor)
+        made.update((path, view(fact)) for path, fact in stored.items() if path not in made)
+        return made
 
     def gather(self, needs: Sequence[Need], progress: Progress = lambda done, total: None) -> None:
         """Make the facts available, from the cache where it has them.

@@ -49,7 +49,7 @@ class LayeringGate:
 
     def inputs(self, context: Context, facts: FactBase) -> Inputs:
         policy = self._policy(context)
-        python = {path: PythonFacts(fact) for path, fact in facts.of(PythonExtractor()).items()}
+        python = facts.seen(PythonExtractor(), PythonFacts)
         coupling = facts.of(CouplingExtractor.of(policy.coupling)) if policy.coupling else {}
         return Inputs(policy, context.modules, python, coupling)
 

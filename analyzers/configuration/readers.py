@@ -30,7 +30,7 @@ class Readers:
         self._program = ownership.classes.program
         vocabulary, homes = _leading_to(self._program, ownership.paths, _functions)
         names = tuple(sorted(vocabulary))
-        found = importers(modules, facts.of(PythonExtractor()), homes, vocabulary) | homes
+        found = importers(modules, facts.seen(PythonExtractor(), PythonFacts), homes, vocabulary) | homes
         named, any_object = ReadsExtractor(names), ReadsExtractor(names, unnamed=True)
         self._extractors = {**dict.fromkeys(sorted(found), named), **dict.fromkeys(package, any_object)}
 
@@ -61,11 +61,11 @@ class Readers:
         """The files that may hand on every field of an instance of one of some classes."""
         names, homes = _leading_to(self._program, classes, _everything)
         names.add("*")
-        python = self.facts.of(PythonExtractor())
+        python = self.facts.seen(PythonExtractor(), PythonFacts)
         for path, said in self._words():
             leading: Sequence[str] = said.spreads.split()
             if ANYTHING in leading and path not in homes:
-                leading = (*said.names.split(), *said.unsure.split(), *PythonFacts(python[path]).import_words)
+                leading = (*said.names.split(), *said.unsure.split(), *python[path].import_words)
             if not names.isdisjoint(leading):
                 yield path
 

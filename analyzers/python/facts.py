@@ -151,11 +151,6 @@ class PythonFacts:
         text: str = self.stored[2][0]
         return text.replace(_SEPARATOR, " ").split()
 
-    @property
-    def whole_modules(self) -> list[str]:
-        """The modules that are imported as such: `a.b` of `import a.b`."""
-        return [clause.split(" ")[2] for clause in self.clauses if clause.endswith(" ")]
-
     def import_at(self, index: int) -> Import:
         """One of the imports."""
         return self._import(index, self.clauses[index])

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
 
 _FORMAT = 1
 """Raised when the tables change; each format has a file of its own, so two versions never disturb each other."""
@@ -45,7 +47,7 @@ CREATE TABLE IF NOT EXISTS states (
 T = TypeVar("T")
 
 
-class FileState(NamedTuple):
+class FileState(Struct, frozen=True):
     """A file's state on disk (size, times, inode) and the content digest that it had."""
 
     path: str
@@ -127,10 +129,9 @@ class FactCache:
             return {}
         return self._attempt(
             lambda connection: {
-                state[0]: state
-                for state in map(
-                    FileState._make,
-                    connection.execute("SELECT path, signature, digest FROM states WHERE root = ?", (root,)),
+                path: FileState(path, signature, digest)
+                for path, signature, digest in connection.execute(
+                    "SELECT path, signature, digest FROM states WHERE root = ?", (root,)
                 )
             },
             {},
@@ -138,7 +139,7 @@ class FactCache:
 
     def remember(self, root: str, states: Sequence[FileState]) -> None:
         """Take note of file states; a path that is no text in UTF-8 is read anew each time."""
-        rows = [(root, *state) for state in states if _is_text(root + state.path)]
+        rows = [(root, *astuple(state)) for state in states if _is_text(root + state.path)]
         self._attempt(
             lambda connection: connection.executemany("INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)", rows),
             None,

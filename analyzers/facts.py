@@ -47,7 +47,7 @@ class Extractor(Protocol):
         ...
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """What an analyser asks for: one kind of fact of some files."""
 
     extractor: Extractor

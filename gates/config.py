@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from analyzers.configuration.analyse import analyse
 from analyzers.configuration.configuration import Configuration, first_needs, read_configuration
 from analyzers.configuration.policy import ConfigPolicy
@@ -27,7 +29,7 @@ class ConfigGate:
         if not context.past:
             _refuse(context, check_packages(policy, modules))
         *needs, last = first_needs(policy, modules, _uses(context))
-        return [*needs, last._replace(then=lambda facts: configuration_of(context, facts).further_needs)]
+        return [*needs, replace(last, then=lambda facts: configuration_of(context, facts).further_needs)]
 
     def findings(self, context: Context, facts: FactBase) -> list[Finding]:
         return analyse(configuration_of(context, facts))

@@ -7,7 +7,8 @@ from collections.abc import Set
 from functools import lru_cache
 from io import BytesIO
 from tokenize import detect_encoding
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.environment.analyse import analyse
 from analyzers.environment.extractor import SUFFIXES, NamesExtractor, RegistryExtractor
@@ -178,7 +179,7 @@ def _registry_files(registry: RegistryPolicy, context: Context) -> list[str]:
     return [path for path in context.paths if path.endswith(".py") and selected(path)]
 
 
-class _ReadRegistry(NamedTuple):
+class _ReadRegistry(Struct, frozen=True):
     registry: RegistryPolicy
     files: list[str]
     """Those that hold it, and what may hold it and could not be read as a whole: files, or folders of them."""

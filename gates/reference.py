@@ -38,7 +38,7 @@ class ReferenceGate:
     def needs(self, context: Context) -> list[Need]:
         policy = _policy(context)
         source = context.loaded.source
-        mistakes = [source.mistake(("reference", *key), message) for key, message in check_policy(policy)]
+        mistakes = [source.mistake(("reference", *misfit.key), misfit.message) for misfit in check_policy(policy)]
         if mistakes:
             raise SettingsError(context.loaded.file, mistakes)
         needs = [_declared(context).need()]

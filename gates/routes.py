@@ -128,7 +128,8 @@ def _vocabulary(policy: RoutesPolicy) -> Vocabulary:
 def _refuse(context: Context, problems: Sequence[PolicyProblem]) -> None:
     if problems:
         source = context.loaded.source
-        raise SettingsError(context.loaded.file, [source.mistake(*problem) for problem in problems])
+        mistakes = [source.mistake(problem.key, problem.message, problem.nearest) for problem in problems]
+        raise SettingsError(context.loaded.file, mistakes)
 
 
 GATE = RoutesGate()

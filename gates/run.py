@@ -6,7 +6,6 @@ import datetime
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -127,7 +126,7 @@ def save_baseline(loaded: Loaded, baseline: Baseline) -> None:
     save(file, baseline)
 
 
-class Found(NamedTuple):
+class Found(Struct, frozen=True):
     """What one gate found, before any baseline is asked."""
 
     findings: list[Finding]

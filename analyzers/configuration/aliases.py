@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.configuration.ownership import OwnedSetting
 from analyzers.configuration.policy import ConfigPolicy
@@ -13,7 +14,7 @@ from analyzers.environment.uses import FileUses, Use
 from analyzers.python.nodes import last_part
 
 
-class Alias(NamedTuple):
+class Alias(Struct, frozen=True):
     """One variable that feeds one field."""
 
     variable: str

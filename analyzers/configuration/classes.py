@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.configuration.outline import ClassFact, FieldFact, MethodFact
 from analyzers.configuration.policy import ConfigPolicy
@@ -22,21 +23,21 @@ _VALIDATORS = frozenset(("validator", "root_validator", "field_validator", "mode
 _NO_DEFAULT = frozenset(("...", "MISSING", "dataclasses.MISSING", "NOTHING", "attrs.NOTHING", "PydanticUndefined"))
 
 
-class Method(NamedTuple):
+class Method(Struct, frozen=True):
     """A method, and the class that defines it."""
 
     owner: Definition
     fact: MethodFact
 
 
-class FieldKey(NamedTuple):
+class FieldKey(Struct, frozen=True):
     """A field, by the class whose body declares it: all that inherit it share its readers."""
 
     owner: Definition
     name: str
 
 
-class Setting(NamedTuple):
+class Setting(Struct, frozen=True):
     """A field of a configuration class."""
 
     key: FieldKey

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from analyzers.configuration.aliases import Alias
 from analyzers.configuration.classes import ConfigClass, Method
 from analyzers.configuration.configuration import Configuration
@@ -95,7 +97,7 @@ def _value(written: str) -> Any:
 
 
 def _paths(paths: Iterable[OwnerPath]) -> list[dict[str, str]]:
-    return [path._asdict() for path in paths]
+    return [asdict(path) for path in paths]
 
 
 def _alias(alias: Alias) -> dict[str, Any]:

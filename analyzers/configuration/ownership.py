@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.configuration.classes import Classes, ConfigClass, Setting
 from analyzers.configuration.program import Definition
@@ -15,7 +15,7 @@ _MOST_PATHS = 5_000
 """Of all classes together. The shortest are kept: a web of classes has more ways through it than anyone can read."""
 
 
-class OwnerPath(NamedTuple):
+class OwnerPath(Struct, frozen=True):
     """One way from a root to a class or field."""
 
     root: str
@@ -27,7 +27,7 @@ class OwnerPath(NamedTuple):
         return OwnerPath(self.root, f"{self.path}.{field}" if self.path else field)
 
 
-class OwnedSetting(NamedTuple):
+class OwnedSetting(Struct, frozen=True):
     """A field of a class that some root reaches."""
 
     owner: ConfigClass
@@ -73,7 +73,7 @@ class Ownership(Struct, frozen=True):
                 yield OwnedSetting(owned, setting, self.paths[owned.definition])
 
 
-class _Step(NamedTuple):
+class _Step(Struct, frozen=True):
     definition: Definition
     path: OwnerPath
     above: frozenset[Definition]
@@ -102,7 +102,7 @@ def own(classes: Classes, roots: Iterable[Definition], candidates: Iterable[Defi
             continue
         followed += 1
         known[step.path] = None
-        waiting += (step._replace(definition=heir) for heir in heirs.get(step.definition, ()))
+        waiting += (replace(step, definition=heir) for heir in heirs.get(step.definition, ()))
         above = step.above | {step.definition}
         for name, setting in classes.get(step.definition).settings.items():
             for child, many in setting.children:

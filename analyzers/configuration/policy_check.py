@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.configuration.configuration import Configuration, names_of
 from analyzers.configuration.policy import ConfigPolicy
@@ -12,7 +13,7 @@ from analyzers.nearest import nearest
 from analyzers.python.nodes import last_part
 
 
-class Misfit(NamedTuple):
+class Misfit(Struct, frozen=True):
     """One setting that cannot be meant."""
 
     key: tuple[str | int, ...]

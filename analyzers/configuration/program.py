@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from analyzers.configuration.outline import ClassFact, Outline, TypeName
 from analyzers.layering.modules import Modules
@@ -13,7 +15,7 @@ from analyzers.python.bindings import Binding
 _EMPTY = Outline(())
 
 
-class Definition(NamedTuple):
+class Definition(Struct, frozen=True):
     """Where a name is defined."""
 
     path: str

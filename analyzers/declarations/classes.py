@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.declarations.expressions import CALL, MAPPING, NAME, SEQUENCE, SET, Row
 from analyzers.declarations.modules import DeclaredModule, ModuleIndex
@@ -20,7 +21,7 @@ _DEEPEST = 16
 """Classes above a class: a tree whose classes inherit from each other in a circle must not hang us."""
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A field of a record's constructor."""
 
     name: str

@@ -9,7 +9,6 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -45,7 +44,7 @@ class MissingError(Exception):
         """The names that it might have been."""
 
 
-class FieldProblem(NamedTuple):
+class FieldProblem(Struct, frozen=True):
     """A constructor is not given what its class declares."""
 
     place: Place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -12,7 +11,7 @@ from analyzers.declarations.reader import Expression, UnreadableError
 from analyzers.declarations.values import Place, Record, Value, field_values, names_in, text_of
 
 
-class TableRow(NamedTuple):
+class TableRow(Struct, frozen=True):
     """One entry of a table."""
 
     fields: Mapping[str, Value]

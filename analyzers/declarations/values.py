@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """Where something is written."""
 
     path: str

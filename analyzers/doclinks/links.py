@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import takewhile
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.doclinks.paths import PathIndex
 from analyzers.doclinks.policy import DocsPolicy, dialect_of, site_root
@@ -37,14 +38,14 @@ _ALWAYS_THERE = ("user-content-fn", "fn-", "fnref-", "fn:", "fnref:", "__", ":~:
 """Fragments that renderers define on their own: footnotes, Material's tabs and code lines, text fragments."""
 
 
-class Repair(NamedTuple):
+class Repair(Struct, frozen=True):
     """The one target that a broken link can have meant, decoded. None: that part stays as it is."""
 
     path: str | None
     fragment: str | None
 
 
-class Broken(NamedTuple):
+class Broken(Struct, frozen=True):
     """A link that breaks a rule."""
 
     rule: str
@@ -100,7 +101,7 @@ def _did_you_mean(suggestions: Sequence[str]) -> str:
     return f"did you mean {named}?" if named else ""
 
 
-class _Origin(NamedTuple):
+class _Origin(Struct, frozen=True):
     """The document that a link stands in."""
 
     document: str

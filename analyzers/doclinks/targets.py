@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import NamedTuple
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """RFC 3986, section 3.1, but of two letters or more: `C:` is a drive."""
@@ -29,7 +30,7 @@ _REPOSITORY_PAGES = frozenset({
 """First path segments of a GitHub repository's own pages, which documents reach as `../../issues`."""
 
 
-class Target(NamedTuple):
+class Target(Struct, frozen=True):
     """A local destination, percent-decoded."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ Statements = dict[int, list[int]]
 a target, it stands there once."""
 
 
-class Edge(NamedTuple):
+class Edge(Struct, frozen=True):
     """One module runs another because of an import statement."""
 
     importer: int

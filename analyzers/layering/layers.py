@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.finding import Finding
 from analyzers.layering.graph import Edge, ImportGraph, Origin, routes_from
@@ -18,7 +19,7 @@ _HINTS = {
 }
 
 
-class Layer(NamedTuple):
+class Layer(Struct, frozen=True):
     """One name of a contract's order."""
 
     pattern: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.globs import matcher
 from analyzers.layering.coupling import PYTHON_SUFFIXES
@@ -20,7 +21,7 @@ from analyzers.layering.policy import (
 from analyzers.nearest import nearest
 
 
-class PolicyProblem(NamedTuple):
+class PolicyProblem(Struct, frozen=True):
     """One setting that cannot be meant."""
 
     key: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from analyzers.finding import Finding
 from analyzers.layering.graph import Edge, ImportGraph
 
@@ -31,5 +33,5 @@ def violations(
             subject=subject,
             message=message,
             hint=hint,
-            trace=None if chain is None else partial(chain, edge._replace(statement=index)),
+            trace=None if chain is None else partial(chain, replace(edge, statement=index)),
         )

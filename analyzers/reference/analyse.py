@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.configuration.configuration import Configuration
 from analyzers.declarations.reader import MissingError, Reader
@@ -46,7 +47,7 @@ def read_page(
     for index, section in enumerate(policy.sections):
         if section.kind == "configuration":
             assert configuration is not None
-            sections.append(empty(section)._replace(blocks=[*blocks(configuration)]))
+            sections.append(replace(empty(section), blocks=[*blocks(configuration)]))
             problems += unread(configuration)
         else:
             shown, found = _table(reader, section, partial(asked_at, index))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ VERSION = 1
 EVIDENCE = "declarations, read from source; nothing is claimed to exist, to be chosen or to have run"
 
 
-class PageRow(NamedTuple):
+class PageRow(Struct, frozen=True):
     """One declaration."""
 
     place: Place
@@ -23,7 +23,7 @@ class PageRow(NamedTuple):
     """Column -> what it declares, as `stated` gives it. A field that is not declared is not there."""
 
 
-class Block(NamedTuple):
+class Block(Struct, frozen=True):
     """One table of the page."""
 
     name: str
@@ -35,7 +35,7 @@ class Block(NamedTuple):
     rows: Sequence[PageRow]
 
 
-class Section(NamedTuple):
+class Section(Struct, frozen=True):
     """One section of the page."""
 
     heading: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.declarations.tables import check_shape
 from analyzers.markdown.extractor import is_markdown
@@ -12,7 +14,7 @@ from analyzers.reference.policy import ReferencePolicy, SectionPolicy
 _OF_TABLES = ("symbol", "shape", "record", "keys", "columns", "fields", "omitted", "optional")
 
 
-class Misfit(NamedTuple):
+class Misfit(Struct, frozen=True):
     """One setting that cannot be meant."""
 
     key: tuple[str | int, ...]
@@ -35,7 +37,7 @@ def check_policy(policy: ReferencePolicy) -> Iterator[Misfit]:
                 if getattr(section, name) != getattr(plain, name):
                     yield Misfit((*key, name), "says how a table is read; the configuration has a form of its own")
         else:
-            yield from (misfit._replace(key=(*key, *misfit.key)) for misfit in _table(section))
+            yield from (replace(misfit, key=(*key, *misfit.key)) for misfit in _table(section))
 
 
 def _table(section: SectionPolicy) -> Iterator[Misfit]:

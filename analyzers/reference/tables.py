@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from analyzers.declarations.reader import FieldProblem, Reader, UnreadableError
 from analyzers.declarations.tables import TableRow, read_rows
 from analyzers.declarations.values import Place
@@ -32,7 +34,7 @@ def read_section(reader: Reader, policy: SectionPolicy) -> tuple[Section, list[F
     shown = [
         PageRow(row.place, {name: stated(row.fields[name]) for name in columns if name in row.fields}) for row in rows
     ]
-    return empty(policy)._replace(blocks=[Block("", (), table.place, columns, shown)]), findings
+    return replace(empty(policy), blocks=[Block("", (), table.place, columns, shown)]), findings
 
 
 def empty(policy: SectionPolicy) -> Section:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -16,7 +15,7 @@ from analyzers.nearest import nearest
 from analyzers.routes.tables import Route, TableReading
 
 
-class Binding(NamedTuple):
+class Binding(Struct, frozen=True):
     """A native operator that a route runs."""
 
     operator: str

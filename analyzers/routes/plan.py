@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.routes.admission import Cell, refusals
 from analyzers.routes.policy import Choice
@@ -18,7 +19,7 @@ LARGEST = 100_000
 """Cells of a matrix that is still planned."""
 
 
-class Outcome(NamedTuple):
+class Outcome(Struct, frozen=True):
     """What becomes of one call."""
 
     route: str | None

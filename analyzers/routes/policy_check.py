@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzers.declarations.tables import check_shape
 from analyzers.globs import matcher
@@ -18,7 +20,7 @@ _NUMERIC: Set[Test] = {"multiple-of", "at-least", "at-most"}
 """Tests of a call's numbers."""
 
 
-class PolicyProblem(NamedTuple):
+class PolicyProblem(Struct, frozen=True):
     """One setting that cannot be meant."""
 
     key: tuple[str | int, ...]
@@ -35,7 +37,7 @@ def check_policy(policy: RoutesPolicy, paths: Iterable[str]) -> list[PolicyProbl
         key = ("routes", "tables", index)
         if table.name in names[:index]:
             problems.append(PolicyProblem((*key, "name"), f"another table is called {table.name!r}"))
-        problems += (problem._replace(key=(*key, *problem.key)) for problem in _table(table))
+        problems += (replace(problem, key=(*key, *problem.key)) for problem in _table(table))
     watched = matcher(policy.native.files)
     if policy.native.names_files and not any(watched(path) for path in paths if path.endswith(SUFFIXES)):
         problems.append(PolicyProblem(("routes", "native", "files"), "no Python or C++ file matches"))

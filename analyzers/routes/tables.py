@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -13,7 +12,7 @@ from analyzers.declarations.values import Place, Value, names_in, plain, text_of
 from analyzers.routes.policy import RouteTable
 
 
-class Route(NamedTuple):
+class Route(Struct, frozen=True):
     """One declared way to run an operator."""
 
     name: str

@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from analyzers.cache import FactCache, FileState
 from analyzers.source import Problem
@@ -146,7 +147,7 @@ class WorkingTree(Tree):
         return {**self.__dict__, "_cache": None, "_states": {}, "paths": ()}
 
 
-class _Listing(NamedTuple):
+class _Listing(Struct, frozen=True):
     files: list[str]
     notes: tuple[str, ...] = ()
     problems: Mapping[str, Problem] = MappingProxyType({})

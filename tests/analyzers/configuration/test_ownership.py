@@ -6,6 +6,7 @@ import pytest
 from configuration_trees import Configure
 
 from analyzers.configuration.configuration import Configuration
+from analyzers.configuration.ownership import OwnerPath
 
 RECORD = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
 LEAF = "from dataclasses import dataclass\n\n@dataclass\nclass Leaf:\n    x: int = 1\n"
@@ -166,4 +167,4 @@ def test_two_roots_own_what_both_reach(configure: Configure) -> None:
     text = config("@dataclass\nclass A:\n    c: C\n@dataclass\nclass B:\n    d: C\n@dataclass\nclass C:\n    x: int\n")
     found = configure({"app/config.py": text}, roots=("app.config.A", "app.config.B"))
     owned = {definition.name: ways for definition, ways in found.ownership.paths.items()}
-    assert owned["C"] == (("A", "c"), ("B", "d"))
+    assert owned["C"] == (OwnerPath("A", "c"), OwnerPath("B", "d"))

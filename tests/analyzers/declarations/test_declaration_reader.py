@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from analyzers.declarations.modules import DeclaredModule
 from analyzers.declarations.outline import Outline, OutlineExtractor
 from analyzers.declarations.reader import MissingError, Reader, UnreadableError
-from analyzers.declarations.values import EnumMember, Record, Reference, plain, text_of
+from analyzers.declarations.values import EnumMember, Place, Record, Reference, plain, text_of
 from analyzers.source import Source
 
 DATACLASS = "from dataclasses import dataclass, field, KW_ONLY\nfrom typing import ClassVar, NamedTuple\n"
@@ -131,7 +131,7 @@ def test_anything_else_is_an_error_that_quotes_the_expression(text: str, quoted:
 
 
 def test_an_error_says_where_the_expression_stands() -> None:
-    assert refusal("A = 1\n\nX = (\n    A,\n    'ä', f(),\n)").place == ("m.py", 5, 10)
+    assert refusal("A = 1\n\nX = (\n    A,\n    'ä', f(),\n)").place == Place("m.py", 5, 10)
 
 
 def test_a_long_expression_is_cut() -> None:

@@ -103,7 +103,7 @@ def test_the_plan_of_this_runtime_is_what_its_selector_does(attention: TableRead
 def test_the_plan_would_differ_if_a_route_were_not_built(attention: TableReading) -> None:
     cell = {"stage": "decode", "platform": "sm70", "dtype": "float16", "codec": "fp16", "head_dim": 64}
     route = next(iter(candidates(attention, cell)))
-    planned = route._replace(fields={**route.fields, "implemented": False})
+    planned = replace(route, fields={**route.fields, "implemented": False})
     other = TableReading(attention.policy, [planned, *attention.routes[1:]])
     call = {**cell, "gqa_ratio": 2, "block_size": 16}
 

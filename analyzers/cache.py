@@ -62,6 +62,10 @@ class Fact(NamedTuple):
     """JSON."""
 
 
+encoded = json.JSONEncoder(separators=(",", ":")).encode
+"""A value as it is stored."""
+
+
 def decoded(values: Iterable[str]) -> list[Any]:
     """What stored values are. One call for all: as many calls would take longer than the parsing.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from analyzers.cache import Fact, FactCache, decoded
+from analyzers.cache import Fact, FactCache, decoded, encoded
 from analyzers.decoding import decode
 from analyzers.errors import UserError
 from analyzers.source import Problem, Source
@@ -30,8 +29,6 @@ _MEANWHILE_FROM = 8
 """Fewer files than this are not worth a process in the background."""
 
 T = TypeVar("T")
-
-_encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Extractor(Protocol):
@@ -296,7 +293,7 @@ def _extract_batch(tree: Tree, jobs: Sequence[_Job]) -> list[_Result]:
         if _is_python(path) and not job.checked and not (tree.on_disk(path) and _is_utf8(data)):
             texts[path] = text
         source = Source(path, text)
-        facts = [(kind, _encoded(extractor.extract(source))) for kind, extractor in job.extractors]
+        facts = [(kind, encoded(extractor.extract(source))) for kind, extractor in job.extractors]
         results[path] = _Result(path, blob_digest(data), None, facts)
     if texts:
         from analyzers.python.syntax import check_syntax

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,6 +62,23 @@ place_of = attrgetter("rule", "path", "line", "column", "symbol", "subject")
 """Which violation, and where it stands today: all that tells two findings apart."""
 
 
+class Violation(Protocol):
+    """What a finding has in common with the entry of a baseline that accepts it."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def amount(self) -> int: ...
+
+
 @cache
 def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -> str:
     """Sixteen hexadecimal digits for one site; `ordinal` counts, from 0, the sites that agree in the rest.
@@ -71,6 +89,18 @@ def fingerprint(rule: str, path: str, symbol: str, subject: str, ordinal: int) -
     return blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def fingerprints(violations: Sequence[Violation]) -> list[str]:
+    """The fingerprint of each: those that agree in rule, path, symbol and subject are numbered, the largest first."""
+    found = [""] * len(violations)
+    seen: dict[tuple[str, str, str, str], int] = {}
+    for index in sorted(range(len(violations)), key=lambda index: -violations[index].amount):
+        identity = identity_of(violations[index])
+        ordinal = seen.get(identity, 0)
+        seen[identity] = ordinal + 1
+        found[index] = fingerprint(*identity, ordinal)
+    return found
+
+
 def identify(findings: Iterable[Finding]) -> list[Finding]:
     """The findings in order of place, each with its fingerprint.
 
@@ -79,10 +109,5 @@ def identify(findings: Iterable[Finding]) -> list[Finding]:
     first, so that neither their order in the file nor one that goes makes another seem to have grown.
     """
     ordered = sorted(findings, key=place_of)
-    seen: dict[tuple[str, str, str, str], int] = {}
-    for index in sorted(range(len(ordered)), key=lambda index: -ordered[index].amount):
-        identity = identity_of(ordered[index])
-        ordinal = seen.get(identity, 0)
-        seen[identity] = ordinal + 1
-        ordered[index] = replace(ordered[index], fingerprint=fingerprint(*identity, ordinal))
-    return ordered
+    digests = fingerprints(ordered)
+    return [replace(finding, fingerprint=digest) for finding, digest in zip(ordered, digests, strict=True)]

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from pathlib import PureWindowsPath
-from typing import Annotated, dataclass_transform
+from typing import Annotated, Self, dataclass_transform
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Table(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.rstrip("_").replace("_", "-")):
     """A settings table: unknown keys are errors, keys are written with hyphens, values never change."""
+
+
+class Misfit(Struct, frozen=True):
+    """One setting that reads well and cannot be meant."""
+
+    key: tuple[str | int, ...]
+    """Below the root table: `("routes", "tables", 0, "record")`."""
+    message: str
+    nearest: str = ""
+    """What was probably meant; empty where nothing is near."""
+
+    def below(self, key: tuple[str | int, ...]) -> Self:
+        """The same of a table that stands at a key."""
+        return replace(self, key=(*key, *self.key))
 
 
 def _uncompilable(pattern: str) -> str:

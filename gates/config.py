@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -10,13 +9,12 @@ from msgspec.structs import replace
 from analyzers.configuration.analyse import analyse
 from analyzers.configuration.configuration import Configuration, first_needs, read_configuration
 from analyzers.configuration.policy import ConfigPolicy
-from analyzers.configuration.policy_check import Misfit, check_names, check_packages
+from analyzers.configuration.policy_check import check_names, check_packages
 from analyzers.configuration.rules import RULES
 from analyzers.environment.extractor import UsesExtractor
 from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding
 from gates.gate import Context
-from gates.settings.errors import SettingsError
 
 
 class ConfigGate:
@@ -27,7 +25,7 @@ class ConfigGate:
     def needs(self, context: Context) -> list[Need]:
         policy, modules = _policy(context), context.modules
         if not context.past:
-            _refuse(context, check_packages(policy, modules))
+            context.refuse(check_packages(policy, modules))
         *needs, last = first_needs(policy, modules, _uses(context))
         return [*needs, replace(last, then=lambda facts: configuration_of(context, facts).further_needs)]
 
@@ -45,7 +43,7 @@ def configuration_of(context: Context, facts: FactBase) -> Configuration:
     modules = context.modules
     configuration = read_configuration(_policy(context), modules, facts, _uses(context))
     if not context.past:
-        _refuse(context, check_names(configuration, modules))
+        context.refuse(check_names(configuration, modules))
     return configuration
 
 
@@ -60,13 +58,6 @@ def _uses(context: Context) -> UsesExtractor:
     """What the environment gate reads, where it is set up: no file is then read twice, and its wrappers count here."""
     environment = context.settings.env
     return UsesExtractor() if environment is None else environment.extractor
-
-
-def _refuse(context: Context, misfits: Iterable[Misfit]) -> None:
-    source = context.loaded.source
-    mistakes = [source.mistake(("config", *misfit.key), misfit.message, misfit.nearest) for misfit in misfits]
-    if mistakes:
-        raise SettingsError(context.loaded.file, mistakes)
 
 
 GATE = ConfigGate()

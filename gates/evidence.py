@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import structs
 from msgspec.structs import replace
 
 from analyzers.cache import FactCache
@@ -141,7 +140,7 @@ def _past(loaded: Loaded, commit: str) -> Loaded:
     if past is None:
         return loaded
     missing = {name: getattr(loaded.settings, name) for name in _COMPARED if getattr(past.settings, name) is None}
-    return replace(past, settings=structs.replace(past.settings, **missing))
+    return replace(past, settings=replace(past.settings, **missing))
 
 
 def _gathered(context: Context, cache: FactCache | None, progress: Progress) -> FactBase:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -13,7 +13,9 @@ from analyzers.facts import FactBase, Need
 from analyzers.finding import Finding, Rule
 from analyzers.globs import matcher
 from analyzers.layering.modules import Modules
+from analyzers.policy import Misfit
 from analyzers.trees.tree import Tree
+from gates.settings.errors import SettingsError
 from gates.settings.load import Loaded
 from gates.settings.model import Settings
 
@@ -40,6 +42,16 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     def modules(self) -> Modules:
         """The Python modules among them."""
         return Modules(self.paths, self.settings.source_roots)
+
+    def refuse(self, misfits: Iterable[Misfit]) -> None:
+        """Refuse the settings if one of them cannot be meant.
+
+        Raises:
+            SettingsError: with all that cannot.
+        """
+        mistakes = [self.loaded.source.mistake(misfit.key, misfit.message, misfit.nearest) for misfit in misfits]
+        if mistakes:
+            raise SettingsError(self.loaded.file, mistakes)
 
     def text_of(self, path: str) -> str | None:
         """The text of a file of the tree; None when it cannot be read as text."""

@@ -14,10 +14,10 @@ from analyzers.layering.modules import Modules
 from analyzers.layering.policy import LayeringPolicy
 from analyzers.layering.policy_check import check_policy
 from analyzers.layering.rules import RULES
+from analyzers.policy import Misfit
 from analyzers.python.extractor import PythonExtractor
 from analyzers.python.facts import PythonFacts
 from gates.gate import Context
-from gates.settings.errors import SettingsError
 
 _KEY_PART = re.compile(r"[\w-]+")
 
@@ -67,16 +67,10 @@ class LayeringGate:
 
     def _check(self, policy: LayeringPolicy, modules: Modules, context: Context) -> None:
         """Refuse settings that do not fit the tree."""
-        problems = check_policy(policy, modules, context.paths)
-        if problems:
-            source = context.loaded.source
-            raise SettingsError(
-                context.loaded.file,
-                [
-                    source.mistake(_key(problem.key), f"{problem.value!r}: {problem.message}", problem.nearest)
-                    for problem in problems
-                ],
-            )
+        context.refuse(
+            Misfit(_key(problem.key), f"{problem.value!r}: {problem.message}", problem.nearest)
+            for problem in check_policy(policy, modules, context.paths)
+        )
 
 
 def _key(place: str) -> tuple[str | int, ...]:

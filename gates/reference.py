@@ -24,7 +24,6 @@ from gates.declared import DeclaredModules
 from gates.files import write_generated
 from gates.gate import Context
 from gates.run import Sources
-from gates.settings.errors import SettingsError
 from gates.settings.load import Loaded
 
 _LINKS = MarkdownExtractor("github")
@@ -37,10 +36,7 @@ class ReferenceGate:
 
     def needs(self, context: Context) -> list[Need]:
         policy = _policy(context)
-        source = context.loaded.source
-        mistakes = [source.mistake(("reference", *misfit.key), misfit.message) for misfit in check_policy(policy)]
-        if mistakes:
-            raise SettingsError(context.loaded.file, mistakes)
+        context.refuse(check_policy(policy))
         needs = [_declared(context).need()]
         if _shows_configuration(context, policy):
             needs += CONFIG.needs(context)

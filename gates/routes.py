@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,14 +14,14 @@ from analyzers.native.extractor import SUFFIXES, NativeExtractor
 from analyzers.native.facts import NativeFacts
 from analyzers.native.vocabulary import Registrar, Vocabulary
 from analyzers.nearest import nearest
+from analyzers.policy import Misfit
 from analyzers.routes.analyse import analyse
 from analyzers.routes.policy import RoutesPolicy, RouteTable
-from analyzers.routes.policy_check import PolicyProblem, check_fields, check_policy
+from analyzers.routes.policy_check import check_fields, check_policy
 from analyzers.routes.rules import RULES
 from analyzers.routes.tables import TableReading, read_table
 from gates.declared import DeclaredModules
 from gates.gate import Context
-from gates.settings.errors import SettingsError
 
 
 class Declared(NamedTuple):
@@ -42,7 +42,7 @@ class RoutesGate:
     def needs(self, context: Context) -> list[Need]:
         policy = policy_of(context)
         if not context.past:
-            _refuse(context, check_policy(policy, context.paths))
+            context.refuse(check_policy(policy, context.paths))
         watched = matcher(policy.native.files)
         native = [path for path in context.paths if path.endswith(SUFFIXES) and watched(path)]
         return [
@@ -65,15 +65,15 @@ def read(context: Context, facts: FactBase) -> Declared:
     policy = policy_of(context)
     reader = _declared(context).reader(facts)
     readings = []
-    problems: list[PolicyProblem] = []
+    misfits: list[Misfit] = []
     for index, table in enumerate(policy.tables):
         try:
             readings.append(read_table(reader, table))
-            problems += check_fields(index, readings[-1])
+            misfits += check_fields(index, readings[-1])
         except MissingError as error:
-            problems.append(_missing(index, table, error))
+            misfits.append(_missing(index, table, error))
     if not context.past:
-        _refuse(context, problems)
+        context.refuse(misfits)
     native = facts.of(NativeExtractor(_vocabulary(policy)))
     # Most files say nothing.
     said = {path: NativeFacts.from_json(fact) for path, fact in native.items() if fact}
@@ -105,10 +105,10 @@ def _symbols(table: RouteTable) -> Iterator[tuple[tuple[str | int, ...], str]]:
     yield from ((("executors", index), symbol) for index, symbol in enumerate(table.executors))
 
 
-def _missing(index: int, table: RouteTable, error: MissingError) -> PolicyProblem:
+def _missing(index: int, table: RouteTable, error: MissingError) -> Misfit:
     name = str(error)
     key = next(key for key, symbol in _symbols(table) if symbol == name)
-    return PolicyProblem(("routes", "tables", index, *key), f"there is no {name!r}", nearest(name, error.known))
+    return Misfit(("routes", "tables", index, *key), f"there is no {name!r}", nearest(name, error.known))
 
 
 def _vocabulary(policy: RoutesPolicy) -> Vocabulary:
@@ -123,13 +123,6 @@ def _vocabulary(policy: RoutesPolicy) -> Vocabulary:
         macros=tuple(sorted(native.macros.items())),
         routes=tuple(sorted({pair for table in policy.tables for pair in table.calls.items()}, key=str)),
     )
-
-
-def _refuse(context: Context, problems: Sequence[PolicyProblem]) -> None:
-    if problems:
-        source = context.loaded.source
-        mistakes = [source.mistake(problem.key, problem.message, problem.nearest) for problem in problems]
-        raise SettingsError(context.loaded.file, mistakes)
 
 
 GATE = RoutesGate()

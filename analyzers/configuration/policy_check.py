@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from analyzers.configuration.configuration import Configuration, names_of
 from analyzers.configuration.policy import ConfigPolicy
 from analyzers.layering.modules import Modules, pattern_matcher
 from analyzers.nearest import nearest
+from analyzers.policy import Misfit
 from analyzers.python.nodes import last_part
-
-
-class Misfit(Struct, frozen=True):
-    """One setting that cannot be meant."""
-
-    key: tuple[str | int, ...]
-    message: str
-    nearest: str = ""
 
 
 def check_packages(policy: ConfigPolicy, modules: Modules) -> Iterator[Misfit]:
@@ -28,7 +19,7 @@ def check_packages(policy: ConfigPolicy, modules: Modules) -> Iterator[Misfit]:
         if not any(map(covers, modules.names)):
             depth = pattern.count(".")
             alike = {name for name in modules.names if name.count(".") == depth}
-            yield Misfit(("packages", index), f"no module is called {pattern!r}", nearest(pattern, alike))
+            yield Misfit(("config", "packages", index), f"no module is called {pattern!r}", nearest(pattern, alike))
 
 
 def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misfit]:
@@ -43,25 +34,27 @@ def check_names(configuration: Configuration, modules: Modules) -> Iterator[Misf
             continue  # a file that cannot be read today is a finding, and no mistake of the settings
         if found is None or found.kind != "class":
             known = {_full_name(configuration, modules, path) for path in configuration.program.outlines}
-            yield Misfit(("roots", index), f"there is no class {root!r}", nearest(root, set().union(*known)))
+            yield Misfit(("config", "roots", index), f"there is no class {root!r}", nearest(root, set().union(*known)))
         elif not classes.is_record(found) and not classes.get(found).settings:
-            yield Misfit(("roots", index), f"the class {root!r} declares no field")
+            yield Misfit(("config", "roots", index), f"the class {root!r} declares no field")
     if not all(configuration.roots.values()):
         return
     for index, table in enumerate(policy.aliases):
         if configuration.program.table(table.table) is None:
             near = nearest(table.table, set(_tables(configuration, modules)))
-            yield Misfit(("aliases", index, "table"), f"there is no table {table.table!r}", near)
+            yield Misfit(("config", "aliases", index, "table"), f"there is no table {table.table!r}", near)
     for index, resource in enumerate(policy.resources):
         field = last_part(resource.owner)
         alike = [setting for setting in configuration.settings if setting.setting.fact.name == field]
         if not any(resource.owner in names_of(setting) for setting in alike):
             message = f"no field is called {resource.owner!r}"
-            yield Misfit(("resources", index, "owner"), message, nearest(resource.owner, _fields(configuration)))
+            yield Misfit(
+                ("config", "resources", index, "owner"), message, nearest(resource.owner, _fields(configuration))
+            )
     for index, pattern in enumerate(policy.diagnostic):
         if not any(map(pattern_matcher([pattern]), _fields(configuration))):
             message = f"no field is called {pattern!r}"
-            yield Misfit(("diagnostic", index), message, nearest(pattern, _fields(configuration)))
+            yield Misfit(("config", "diagnostic", index), message, nearest(pattern, _fields(configuration)))
 
 
 def _fields(configuration: Configuration) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from analyzers.cache import Fact, FactCache, decoded
+from analyzers.cache import Fact, FactCache, decoded, encoded
 from analyzers.layering.modules import Modules
 from analyzers.layering.resolution import Names, Resolver
 from analyzers.python.facts import ImportFlag, read_clause
@@ -72,7 +71,7 @@ class Leads:
         """Leave in the cache what it did not have."""
         if self._cache is not None and not self.complete:
             found = {"names": [*self.numbering], "absolute": self._absolute, "folders": self._folders}
-            self._cache.store([Fact(self._key, _KIND, json.dumps(found, separators=(",", ":")))])
+            self._cache.store([Fact(self._key, _KIND, encoded(found))])
 
     def look_up(self, folder: str, text: str) -> tuple[Sequence[int], bool]:
         """What a clause leads to from a folder, and whether it does from every folder with the same import path."""

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from analyzers.declarations.tables import check_shape
 from analyzers.markdown.extractor import is_markdown
+from analyzers.policy import Misfit
 from analyzers.reference.policy import ReferencePolicy, SectionPolicy
 
 _OF_TABLES = ("symbol", "shape", "record", "keys", "columns", "fields", "omitted", "optional")
 
 
-class Misfit(Struct, frozen=True):
-    """One setting that cannot be meant."""
-
-    key: tuple[str | int, ...]
-    """Below the gate's table."""
-    message: str
-
-
 def check_policy(policy: ReferencePolicy) -> Iterator[Misfit]:
     """Everything about the policy that makes no sense by itself."""
     if not is_markdown(policy.page):
-        yield Misfit(("page",), f"{policy.page!r} is no Markdown file: its name must end in `.md`")
+        yield Misfit(("reference", "page"), f"{policy.page!r} is no Markdown file: its name must end in `.md`")
     headings = [section.heading for section in policy.sections]
     for index, section in enumerate(policy.sections):
-        key = ("sections", index)
+        key = ("reference", "sections", index)
         if section.heading in headings[:index]:
             yield Misfit((*key, "heading"), f"another section is called {section.heading!r}")
         if section.kind == "configuration":
@@ -37,7 +27,7 @@ def check_policy(policy: ReferencePolicy) -> Iterator[Misfit]:
                 if getattr(section, name) != getattr(plain, name):
                     yield Misfit((*key, name), "says how a table is read; the configuration has a form of its own")
         else:
-            yield from (replace(misfit, key=(*key, *misfit.key)) for misfit in _table(section))
+            yield from (misfit.below(key) for misfit in _table(section))
 
 
 def _table(section: SectionPolicy) -> Iterator[Misfit]:

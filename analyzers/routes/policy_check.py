@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from analyzers.declarations.tables import check_shape
 from analyzers.globs import matcher
 from analyzers.native.extractor import SUFFIXES
 from analyzers.nearest import nearest
+from analyzers.policy import Misfit
 from analyzers.routes.native_rules import fields_in
 from analyzers.routes.plan import LARGEST, size
 from analyzers.routes.policy import Choice, RoutesPolicy, RouteTable, Test
@@ -20,31 +18,22 @@ _NUMERIC: Set[Test] = {"multiple-of", "at-least", "at-most"}
 """Tests of a call's numbers."""
 
 
-class PolicyProblem(Struct, frozen=True):
-    """One setting that cannot be meant."""
-
-    key: tuple[str | int, ...]
-    """Below the root table: `("routes", "tables", 0, "record")`."""
-    message: str
-    nearest: str = ""
-
-
-def check_policy(policy: RoutesPolicy, paths: Iterable[str]) -> list[PolicyProblem]:
+def check_policy(policy: RoutesPolicy, paths: Iterable[str]) -> list[Misfit]:
     """Everything about the policy that makes no sense by itself, or would make it look at nothing."""
-    problems: list[PolicyProblem] = []
+    misfits: list[Misfit] = []
     names = [table.name for table in policy.tables]
     for index, table in enumerate(policy.tables):
         key = ("routes", "tables", index)
         if table.name in names[:index]:
-            problems.append(PolicyProblem((*key, "name"), f"another table is called {table.name!r}"))
-        problems += (replace(problem, key=(*key, *problem.key)) for problem in _table(table))
+            misfits.append(Misfit((*key, "name"), f"another table is called {table.name!r}"))
+        misfits += (misfit.below(key) for misfit in _table(table))
     watched = matcher(policy.native.files)
     if policy.native.names_files and not any(watched(path) for path in paths if path.endswith(SUFFIXES)):
-        problems.append(PolicyProblem(("routes", "native", "files"), "no Python or C++ file matches"))
-    return problems
+        misfits.append(Misfit(("routes", "native", "files"), "no Python or C++ file matches"))
+    return misfits
 
 
-def check_fields(index: int, reading: TableReading) -> list[PolicyProblem]:
+def check_fields(index: int, reading: TableReading) -> list[Misfit]:
     """The fields that the settings name and that no route of a table has."""
     policy = reading.policy
     known = {name for route in reading.routes for name in route.fields}
@@ -62,15 +51,15 @@ def check_fields(index: int, reading: TableReading) -> list[PolicyProblem]:
         for field in fields_in(template)
     ]
     return [
-        PolicyProblem(("routes", "tables", index, *key), f"the routes have no field {name!r}", nearest(name, known))
+        Misfit(("routes", "tables", index, *key), f"the routes have no field {name!r}", nearest(name, known))
         for key, name in named
         if name not in known
     ]
 
 
-def _table(table: RouteTable) -> Iterator[PolicyProblem]:
+def _table(table: RouteTable) -> Iterator[Misfit]:
     for key, message in check_shape(table):
-        yield PolicyProblem((key,), message)
+        yield Misfit((key,), message)
     for index, template in enumerate(table.operators):
         try:
             whole = "::" in template and all(fields_in(template))
@@ -78,29 +67,29 @@ def _table(table: RouteTable) -> Iterator[PolicyProblem]:
             whole = False
         if not whole:
             message = f"{template!r} is no operator's name with fields in braces, such as `v100::{{binding}}`"
-            yield PolicyProblem(("operators", index), message)
+            yield Misfit(("operators", index), message)
     for function, argument in table.calls.items():
         if isinstance(argument, int) and argument < 0:
-            yield PolicyProblem(("calls", function), "a position counts from 0")
+            yield Misfit(("calls", function), "a position counts from 0")
     yield from _matrix(table)
 
 
-def _matrix(table: RouteTable) -> Iterator[PolicyProblem]:
+def _matrix(table: RouteTable) -> Iterator[Misfit]:
     axes = list(dict.fromkeys(condition.asks for condition in table.conditions if condition.asks is not None))
     for axis, values in table.matrix.items():
         if axis not in axes:
-            yield PolicyProblem(("matrix", axis), "no condition asks for this axis", nearest(axis, axes))
+            yield Misfit(("matrix", axis), "no condition asks for this axis", nearest(axis, axes))
         elif not values:
-            yield PolicyProblem(("matrix", axis), "has no values")
+            yield Misfit(("matrix", axis), "has no values")
         yield from _values(axis, values, {condition.test for condition in table.conditions if condition.asks == axis})
     if table.matrix and size(table.matrix) > LARGEST:
-        yield PolicyProblem(("matrix",), f"has {size(table.matrix):,} cells; at most {LARGEST:,} are planned")
+        yield Misfit(("matrix",), f"has {size(table.matrix):,} cells; at most {LARGEST:,} are planned")
     if table.format is not None and table.format not in table.matrix:
         message = f"the matrix has no axis {table.format!r}"
-        yield PolicyProblem(("format",), message, nearest(table.format, table.matrix))
+        yield Misfit(("format",), message, nearest(table.format, table.matrix))
 
 
-def _values(axis: str, values: Sequence[Choice], tests: Set[Test]) -> Iterator[PolicyProblem]:
+def _values(axis: str, values: Sequence[Choice], tests: Set[Test]) -> Iterator[Misfit]:
     """What is wrong with the values of an axis that conditions ask for."""
     seen = set()
     for index, value in enumerate(values):
@@ -115,5 +104,5 @@ def _values(axis: str, values: Sequence[Choice], tests: Set[Test]) -> Iterator[P
         elif "supports" in tests and not isinstance(value, bool):
             message = "must be true or false"
         if message:
-            yield PolicyProblem(("matrix", axis, index), message)
+            yield Misfit(("matrix", axis, index), message)
         seen.add((type(value), value))

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Annotated, Protocol, Self
+from typing import Annotated, Self
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from analyzers.finding import fingerprint, identity_of
-
-
-class Violation(Protocol):
-    """What a finding and an entry have in common."""
-
-    @property
-    def rule(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def symbol(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def amount(self) -> int: ...
-
+from analyzers.finding import Violation, fingerprints, identity_of
 
 _FIELDS = attrgetter("rule", "path", "symbol", "subject", "fingerprint", "amount")
 
@@ -66,14 +48,11 @@ class Baseline(Struct, frozen=True):
         `identify` numbers today's sites in the same way, from 0. Above a gap, as a merge or an edit by hand may
         leave one, an entry would match none of them.
         """
-        seen: dict[tuple[str, ...], int] = {}
-        numbered = []
-        for entry in sorted(entries, key=lambda entry: -entry.amount):
-            identity = identity_of(entry)
-            ordinal = seen.get(identity, 0)
-            seen[identity] = ordinal + 1
-            digest = fingerprint(*identity, ordinal)
-            numbered.append(entry if entry.fingerprint == digest else replace(entry, fingerprint=digest))
+        entries = list(entries)
+        numbered = [
+            entry if entry.fingerprint == digest else replace(entry, fingerprint=digest)
+            for entry, digest in zip(entries, fingerprints(entries), strict=True)
+        ]
         return cls(gate, tuple(sorted(numbered)))
 
     @classmethod

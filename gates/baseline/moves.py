@@ -9,7 +9,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from gates.baseline.entries import Entry, Violation
+from analyzers.finding import Violation
+from gates.baseline.entries import Entry
 
 Place = TypeVar("Place", bound=Violation)
 

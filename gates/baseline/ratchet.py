@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzers.finding import Finding
+from analyzers.finding import Finding, Violation
 from analyzers.rules import RULES as SOURCE_RULES
 from analyzers.trees.tree import lies_below
-from gates.baseline.entries import Baseline, Entry, Violation
+from gates.baseline.entries import Baseline, Entry
 from gates.baseline.moves import Move, Pairing, pair
 from gates.baseline.waivers import NOTICE, cover, has_expired, idle, in_force
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from glob import escape
 from typing import TYPE_CHECKING
 
+from analyzers.finding import Violation
 from analyzers.globs import matcher
-from gates.baseline.entries import Violation
 
 if TYPE_CHECKING:
     from gates.settings.model import Waiver

@@ -225,14 +225,11 @@ def _with_syntax_errors(tree: Tree, jobs: list[_Job], batches: Iterable[list[_Re
     if not files:
         yield from batches
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from analyzers.python.syntax import checking_syntax
 
-    from analyzers.python.syntax import check_syntax
-
-    with ThreadPoolExecutor(1) as thread:
-        problems = thread.submit(check_syntax, files)
+    with checking_syntax(files) as problems:
         for results in batches:
-            yield [r if r.problem else r._replace(problem=problems.result().get(r.path)) for r in results]
+            yield [r if r.problem else r._replace(problem=problems().get(r.path)) for r in results]
 
 
 def _is_python(path: str) -> bool:

@@ -4,7 +4,8 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ import pytest
 from analyzers.cache import Fact, FactCache
 from analyzers.errors import UserError
 from analyzers.facts import FactBase, Need
-from analyzers.python.syntax import check_syntax
+from analyzers.python.syntax import checking_syntax
 from analyzers.source import Problem, Source
 from analyzers.trees.tree import blob_digest
 from analyzers.trees.working import WorkingTree
@@ -97,11 +98,11 @@ def test_a_file_is_checked_once_in_a_run_and_its_problem_counts_for_what_is_gath
     (tmp_path / "latin.py").write_bytes(b"# coding: latin-1\nx = '\xe9' +\n")
     checked: list[str] = []
 
-    def check(sources: Mapping[str, Path | str]) -> dict[str, Problem]:
+    def check(sources: Mapping[str, Path | str]) -> AbstractContextManager[Callable[[], dict[str, Problem]]]:
         checked.extend(sources)
-        return check_syntax(sources)
+        return checking_syntax(sources)
 
-    monkeypatch.setattr("analyzers.python.syntax.check_syntax", check)
+    monkeypatch.setattr("analyzers.python.syntax.checking_syntax", check)
     cache = FactCache(tmp_path / "cache" / "facts.sqlite")
     base = facts_of(tmp_path, cache, ".py")
     first = [*checked]
@@ -119,7 +120,7 @@ def test_a_file_of_which_facts_are_stored_is_not_checked_again(tmp_path: Path, m
     (tmp_path / "a.py").write_text("x = 1\n")
     cache = FactCache(tmp_path / "cache" / "facts.sqlite")
     facts_of(tmp_path, cache, ".py")
-    monkeypatch.setattr("analyzers.python.syntax.check_syntax", None)
+    monkeypatch.setattr("analyzers.python.syntax.checking_syntax", None)
     base = FactBase(WorkingTree(tmp_path), cache)
 
     base.gather([Need(Length(), ["a.py"]), Need(Length("length@2"), ["a.py"])])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import ruff
 
-from analyzers.python.syntax import SyntaxCheckerError, check_syntax
+from analyzers.python.syntax import SyntaxCheckerError, check_syntax, checking_syntax
 from analyzers.source import Problem
 
 VALID = {
@@ -87,14 +88,40 @@ def test_missing_ruff_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
         check_syntax({"a.py": "x\n"})
 
 
-@pytest.mark.parametrize("answer", ["", "not json", "[{}]", "[1]"])
-def test_answer_that_cannot_be_read_is_one_error(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    def run(command: Any, **_: Any) -> Any:
-        return subprocess.CompletedProcess(command, 0, answer.encode(), b"")
+@pytest.fixture
+def ruff_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has a shell script take the place of ruff."""
 
-    monkeypatch.setattr(subprocess, "run", run)
+    def replace(script: str) -> None:
+        program = tmp_path / "ruff"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(ruff, "find_ruff_bin", lambda: str(program))
+
+    return replace
+
+
+@pytest.mark.parametrize("answer", ["", "not json", "[{}]", "[1]"])
+def test_answer_that_cannot_be_read_is_one_error(ruff_that: Callable[[str], None], answer: str) -> None:
+    ruff_that(f"cat > /dev/null; echo '{answer}'")
     with pytest.raises(SyntaxCheckerError):
         check_syntax({"a.py": "x\n"})
+
+
+def test_ruff_that_refuses_is_quoted(ruff_that: Callable[[str], None]) -> None:
+    ruff_that("echo 'no such rule' >&2; exit 2")
+    with pytest.raises(SyntaxCheckerError, match="no such rule"):
+        check_syntax({f"{number}.py": Path(f"{number}.py") for number in range(9999)})  # more names than a pipe holds
+
+
+def test_what_nobody_waits_for_is_ended(ruff_that: Callable[[str], None], tmp_path: Path) -> None:
+    ruff_that(f"echo $$ > {tmp_path}/number; exec cat {tmp_path}/never")
+    os.mkfifo(tmp_path / "never")
+    with checking_syntax({"a.py": "x\n"}):
+        while not (number := tmp_path / "number").exists() or not number.read_text().strip():
+            time.sleep(0.01)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number.read_text()), 0)
 
 
 def test_problem_is_a_plain_record() -> None:

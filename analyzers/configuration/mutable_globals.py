@@ -6,19 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from analyzers.configuration.outline import GlobalFact
+from analyzers.python.changes import changes
 from analyzers.python.nodes import dotted, last_part, walk
 from analyzers.python.parsing import Places
 
 _CONTAINERS = frozenset(
     ("list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque", "WeakValueDictionary")
 )
-_CHANGES = frozenset(
-    (
-        *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "appendleft", "popleft"),
-        *("add", "discard", "update", "setdefault", "popitem", "difference_update", "intersection_update"),
-    )
-)
-"""Methods that change a container."""
 
 
 def mutable_globals(module: ast.Module, statements: Sequence[ast.stmt], places: Places) -> list[GlobalFact]:
@@ -39,9 +33,10 @@ def mutable_globals(module: ast.Module, statements: Sequence[ast.stmt], places: 
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     # Most files say at once that there is nothing to look for in their functions.
     rebinding = functions if any(isinstance(node, ast.Global) for node in nodes) else []
-    changing = functions if any(name in containers for node in nodes for name in _change(node)) else []
     rebound = {name for function in rebinding for name in _rebound(function)}
-    changed = {name for function in changing for name in _changed(function)}
+    told = [change for change in changes(module, containers) if change.imported is None]
+    changed = {change.name for change in told if change.in_function}
+    filled = {change.name for change in told} | {*_added_to(statements)}
     found = []
     for name, (statement, _) in bound.items():
         if name in rebound:
@@ -49,7 +44,7 @@ def mutable_globals(module: ast.Module, statements: Sequence[ast.stmt], places: 
         elif name in containers:
             if name in changed:
                 found.append(GlobalFact(name, *places.of(statement), "a function changes what it holds"))
-            elif _is_empty(containers[name]) and not _filled(statements, name):
+            elif _is_empty(containers[name]) and name not in filled:
                 found.append(GlobalFact(name, *places.of(statement), "it starts as an empty container"))
     return found
 
@@ -71,25 +66,6 @@ def _rebound(function: ast.AST) -> set[str]:
     }
 
 
-def _changed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """The names whose object a function changes, unless they are its own."""
-    nodes = walk(function)
-    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return {name for node in nodes for name in _change(node)} - own
-
-
-def _change(node: ast.AST) -> tuple[str, ...]:
-    """The name whose object a call or an assignment changes, if there is one."""
-    if isinstance(node, ast.Call | ast.Subscript):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGES:
-                return (name,)
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
-                return (name,)
-    return ()
-
-
 def _is_container(value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         return last_part(dotted(value.func)) in _CONTAINERS
@@ -105,9 +81,9 @@ def _is_empty(value: ast.expr) -> bool:
     return False
 
 
-def _filled(statements: Sequence[ast.stmt], name: str) -> bool:
-    """Whether the module fills a container itself, while it loads."""
-    return any(name in _change(node) for statement in statements for node in walk(statement)) or any(
-        isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and statement.target.id == name
-        for statement in statements
-    )
+def _added_to(statements: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names to which the module itself adds, while it loads: `a += [1]`."""
+    for statement in statements:
+        match statement:
+            case ast.AugAssign(target=ast.Name(id=name)):
+                yield name

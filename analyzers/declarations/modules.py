@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from analyzers.declarations.outline import Outline
+from analyzers.python.bindings import Binding
 
 
 class DeclaredModule(Struct, frozen=True):
@@ -35,29 +36,40 @@ class ModuleIndex:
     def __init__(self, modules: Mapping[str, DeclaredModule]) -> None:
         self.modules = modules
 
-    def absolute(self, module: DeclaredModule, name: str) -> str:
-        """A dotted name of a module, in full; the name itself where the module does not import its first part."""
+    def absolute(self, module: DeclaredModule, name: str, imported: Binding | None = None) -> str:
+        """A dotted name of a module, in full; the name itself where its first part is not imported.
+
+        Args:
+            module: where the name is used.
+            name: the name.
+            imported: how the first part is imported there, if not as the module itself says.
+        """
         first, _, rest = name.partition(".")
-        if first not in module.outline.imports:
+        binding = imported or module.outline.imports.get(first)
+        if binding is None:
             return name
-        level, source, attribute = module.outline.imports[first]
+        level, source, attribute = binding
         if level:
             package = module.package.split(".")
             source = ".".join(filter(None, (*package[: len(package) - level + 1], source)))
         return ".".join(filter(None, (source, attribute, rest)))
 
-    def owner(self, module: DeclaredModule, name: str) -> tuple[DeclaredModule, str] | None:
+    def owner(
+        self, module: DeclaredModule, name: str, imported: Binding | None = None
+    ) -> tuple[DeclaredModule, str] | None:
         """The module that binds what a dotted name of another one stands for, and its name there.
 
-        A module may hand on what it imports. None where the name leads out of the modules.
+        A module may hand on what it imports. None where the name leads out of the modules. The arguments are those of
+        `absolute`.
         """
         seen = set()
         while (module.name, name) not in seen:
             seen.add((module.name, name))
             first = name.partition(".")[0]
-            if module.defines(first):
+            if imported is None and module.defines(first):
                 return module, name
-            parts = self.absolute(module, name).split(".")
+            parts = self.absolute(module, name, imported).split(".")
+            imported = None
             ends = range(len(parts) - 1, 0, -1)
             found = next((end for end in ends if ".".join(parts[:end]) in self.modules), None)
             if found is None:

@@ -11,7 +11,7 @@ from analyzers.declarations.expressions import Row
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 2
+_VERSION = 3
 """Goes up whenever the same text may give another outline."""
 
 
@@ -36,6 +36,16 @@ class ClassOutline(NamedTuple):
     members: list[Member]
 
 
+class Changed(NamedTuple):
+    """A place in the module, or in one of its functions, that changes what a name holds."""
+
+    name: str
+    """Dotted."""
+    line: int
+    imported: Binding | None
+    """How its first part is imported, by a function around or by the module; None where the module binds it."""
+
+
 class Outline(Struct, frozen=True):
     """What a module says of itself."""
 
@@ -46,6 +56,7 @@ class Outline(Struct, frozen=True):
     imports: dict[str, Binding]
     classes: dict[str, ClassOutline]
     functions: list[str]
+    changes: list[Changed]
     parsed: bool = True
     """A file that does not parse says nothing."""
 
@@ -56,7 +67,8 @@ class Outline(Struct, frozen=True):
             for name, (line, bases, decorators, members) in stored["classes"].items()
         }
         imports = {name: Binding(*row) for name, row in stored["imports"].items()}
-        return cls(**{**stored, "classes": classes, "imports": imports})
+        changes = [Changed(name, line, Binding(*row) if row else None) for name, line, row in stored["changes"]]
+        return cls(**{**stored, "classes": classes, "imports": imports, "changes": changes})
 
 
 class OutlineExtractor(Struct, frozen=True):
@@ -71,5 +83,5 @@ class OutlineExtractor(Struct, frozen=True):
         return asdict(outline_of(source.text))
 
 
-UNPARSED = Outline({}, {}, {}, {}, [], parsed=False)
+UNPARSED = Outline({}, {}, {}, {}, [], [], parsed=False)
 """What is known of a file that cannot be read."""

@@ -6,15 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from analyzers.declarations.expressions import Row, RowReader, source_of
-from analyzers.declarations.outline import UNPARSED, ClassOutline, Member, Outline
+from analyzers.declarations.outline import UNPARSED, Changed, ClassOutline, Member, Outline
 from analyzers.python.bindings import bindings
+from analyzers.python.changes import changes
 from analyzers.python.nodes import dotted, module_statements, walk
 from analyzers.python.parsing import Places, parse_module
 
-_CHANGING = frozenset(
-    ("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse")
-) | {"setdefault", "sort", "update"}
-"""Methods that change the list, set or mapping that they belong to."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -31,24 +28,24 @@ def _outline(module: ast.Module, text: str) -> Outline:
     places = Places(text)
     rows = RowReader(places)
     bound: dict[str, list[tuple[int, Row | None]]] = {}
-    changed: dict[str, int] = {}
     plain = {*module.body}
     for statement in module_statements(module):
         for name, value in _bindings(statement):
             row = rows.row(value) if value is not None and statement in plain else None
             bound.setdefault(name, []).append((statement.lineno, row))
-        for name in _changes(statement):
-            changed.setdefault(name, statement.lineno)
-    for name, line in _rebound_by_functions(module):
-        bound.setdefault(name, []).append((line, None))
+    imported: set[str] = set()
+    for node in walk(module):
+        if isinstance(node, ast.Global):  # a function binds these anew
+            for name in node.names:
+                bound.setdefault(name, []).append((node.lineno, None))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imported.update(name for name, _ in bindings(node))
     names: dict[str, Row] = {}
     unfit: dict[str, tuple[int, str]] = {}
     for name, values in bound.items():
         line, row = values[-1]
         if len(values) > 1:
             unfit[name] = (line, f"is bound {len(values)} times")
-        elif name in changed:
-            unfit[name] = (changed[name], "is changed after it is bound")
         elif row is None:
             unfit[name] = (line, "is not bound by a plain statement of its module")
         else:
@@ -56,7 +53,11 @@ def _outline(module: ast.Module, text: str) -> Outline:
     classes = {node.name: _class(node, rows) for node in module.body if isinstance(node, ast.ClassDef)}
     functions = [node.name for node in module.body if isinstance(node, _FUNCTIONS)]
     imports = dict(pair for statement in module_statements(module) for pair in bindings(statement))
-    return Outline(names, unfit, imports, classes, functions)
+    changed = [
+        Changed(name, line, where or imports.get(name.partition(".")[0]))
+        for name, line, _, where in changes(module, bound.keys() | imported)
+    ]
+    return Outline(names, unfit, imports, classes, functions, changed)
 
 
 def _bindings(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
@@ -81,31 +82,6 @@ def _stored(target: ast.expr | None) -> Iterator[str]:
     for node in walk(target) if target is not None else ():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
-
-
-def _changes(statement: ast.stmt) -> Iterator[str]:
-    """The names whose object a statement changes by an item, an attribute or a method."""
-    targets: list[ast.expr] = []
-    match statement:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            pass
-        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-            targets = [target]
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method))):
-            if method in _CHANGING:
-                yield name
-    for changed in targets:
-        root = changed
-        while isinstance(root, ast.Subscript | ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and root is not changed:
-            yield root.id
-
-
-def _rebound_by_functions(module: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in walk(module):
-        if isinstance(node, ast.Global):
-            yield from ((name, node.lineno) for name in node.names)
 
 
 def _class(node: ast.ClassDef, rows: RowReader) -> ClassOutline:

@@ -9,6 +9,7 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -241,7 +242,25 @@ class Reader:
         if symbol in home.outline.unfit:
             line, reason = home.outline.unfit[symbol]
             raise UnreadableError(Place(home.path, line, 0), symbol, reason)
+        if (home.name, symbol) in self._changes:
+            raise UnreadableError(self._changes[home.name, symbol], symbol, "is changed after it is bound")
         return (home.name, symbol) if symbol in home.outline.names else None
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, str], Place]:
+        """Where one of the modules changes what a binding holds, by module and symbol."""
+        found: dict[tuple[str, str], Place] = {}
+        for module in self._modules.values():
+            for name, line, imported in module.outline.changes:
+                owner = self._index.owner(module, name, imported)
+                while owner is not None:
+                    home, symbol = owner[0], owner[1].partition(".")[0]
+                    if (home.name, symbol) in found:
+                        break
+                    found[home.name, symbol] = Place(module.path, line, 0)
+                    row = home.outline.names.get(symbol)
+                    owner = self._index.owner(home, str(row[3])) if row is not None and row[0] == NAME else None
+        return found
 
     def _named(self, module: DeclaredModule, row: Row, name: str) -> Value:
         found = self._binding(module, name)

@@ -121,6 +121,8 @@ def test_what_it_understands(text: str, expected: object) -> None:
         ("X = []\nX.append(1)", "X"),
         ("X = []\nX += [1]", "X"),
         ("X = {}\ndel X['a']", "X"),
+        ("X = []\ndef register(name):\n    X.append(name)", "X"),
+        ("X = []\nY = X\nY.append(1)", "X"),
         ("X, Y = 1, 2", "X"),
         ("for X in (1, 2): pass", "X"),
         (f"X = {'g(' * 60}{')' * 60}", "g(g("),
@@ -253,6 +255,53 @@ def test_names_of_other_modules() -> None:
         == Record("p.formats.Route", (("name", "fp16"), ("stage", "any"), ("sizes", ())))
     )
     assert found[3] == Reference("p.formats.read")
+
+
+TABLES = "X = ['a']\nALIAS = X\nclass Y: pass\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from app.tables import X\nX.append('b')",
+        "from .tables import X as Z\nZ[0] = 'b'",
+        "import app.tables\napp.tables.X += ['b']",
+        "import app.tables as t\nt.X = []",
+        "from app.tables import X\nX += ['b']",
+        "from app import tables\ndel tables.X[0]",
+        "from app.package import X\nX.append('b')",
+        "from app.tables import ALIAS\nALIAS.append('b')",
+        "from app.tables import X\ndef register(name):\n    X.append(name)",
+        "def register(name):\n    from app.tables import X\n    X.append(name)",
+        "def register(name):\n    from . import tables\n    tables.X.append(name)",
+    ],
+)
+def test_what_another_module_changes_is_no_plain_data(text: str) -> None:
+    others = (module("app.package", "from app.tables import X"), module("app.other", f"{text}\n"))
+    reader = reader_of(module("app.tables", TABLES), *others)
+
+    with pytest.raises(UnreadableError, match="`X` is changed after it is bound") as caught:
+        reader.expression("app.tables.X").value()
+
+    assert caught.value.place == Place("app/other.py", len(text.splitlines()), 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X = []\nX.append('b')",
+        "from other.tables import X\nX.append('b')",
+        "from app.tables import X\nX.index('a')",
+        "from app.tables import X\nX = X + ['b']",
+        "from app.tables import X\ndef f(X):\n    X.append('b')",
+        "def f():\n    from other.tables import X\n    X.append('b')",
+        "from app.tables import Y\nY.X = []",
+    ],
+)
+def test_what_no_module_changes_is_plain_data(text: str) -> None:
+    reader = reader_of(module("app.tables", TABLES), module("app.other", text))
+
+    assert reader.expression("app.tables.X").value() == ("a",)
 
 
 def test_names_outside_of_the_tree_stand_for_themselves_where_they_are_declared() -> None:

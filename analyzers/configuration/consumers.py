@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _READING_KINDS = frozenset(("read", "getattr", "hasattr", "through"))
 _DUMPS = frozenset(
     ("__dict__", "model_dump", "model_dump_json", "dict", "json", "__dataclass_fields__", "model_fields")
 )
+_OF_CONTAINERS = frozenset(name for kind in (dict, list, set, deque) for name in dir(kind) if not name.startswith("_"))
 _PROPERTIES = frozenset(("property", "cached_property"))
 
 
@@ -85,8 +87,16 @@ def find_consumers(
             found.options.setdefault(option.field, []).append(OptionPlace(path, option))
     # An expression that may be one of two objects is one place.
     found.fields = {key: list(dict.fromkeys(consumers)) for key, consumers in found.fields.items()}
-    found.dynamic = list(dict.fromkeys(found.dynamic))
+    found.dynamic = list({(dynamic.owner, dynamic.consumer): dynamic for dynamic in found.dynamic}.values())
     return found
+
+
+class _Held(NamedTuple):
+    """What a part of a chain leads to."""
+
+    definition: Definition
+    in_container: bool
+    """Whether it may be a list, set or mapping, however deep, of such objects."""
 
 
 class _Resolver:
@@ -143,30 +153,35 @@ class _Resolver:
 
     def _walk(self, definition: Definition, read: Read) -> None:
         """Follow a chain as far as fields of owned classes go."""
-        at = [definition]
-        parts = [part for part in read.chain if part != MANY]
-        for index, part in enumerate(parts, start=1):
-            kind = read.kind if index == len(parts) and read.kind in _FIELD_KINDS else "through"
-            at = [child for owner in at for child in self._step(owner, part, kind, read)]
+        at = [_Held(definition, False)]
+        names = [index for index, part in enumerate(read.chain) if part != MANY]
+        for index, part in enumerate(read.chain):
+            if part == MANY:
+                at = [_Held(owner, True) for owner, _ in at]
+                continue
+            kind = read.kind if index == names[-1] and read.kind in _FIELD_KINDS else "through"
+            at = [child for held in at for child in self._step(held, part, kind, read)]
             if not at:
                 return
         if read.kind not in _FIELD_KINDS:
-            for owner in at:
+            for owner, _ in at:
                 self._note(owner, read, read.kind)
 
-    def _step(self, definition: Definition, part: str, kind: str, read: Read) -> Iterator[Definition]:
+    def _step(self, held: _Held, part: str, kind: str, read: Read) -> Iterator[_Held]:
         """The classes that an attribute leads to."""
-        owner = self._classes.get(definition)
+        owner = self._classes.get(held.definition)
         setting = owner.settings.get(part)
         if setting is not None:
-            if definition in self._ownership:
+            if held.definition in self._ownership:
                 consumer = Consumer(self._path, read.line, read.column, read.scope, kind)
                 self._found.fields.setdefault(setting.key, []).append(consumer)
-            yield from (child for child, _ in setting.children)
+            yield from (_Held(child, many) for child, many in setting.children)
         elif part in owner.methods:
-            yield from self._property(owner.methods[part])
-        elif definition in self._ownership and (part in _DUMPS or kind in _FIELD_KINDS):
-            self._note(definition, read, part if part in _DUMPS else f"{kind} of no declared field")
+            yield from (_Held(made, False) for made in self._property(owner.methods[part]))
+        elif held.in_container and part in _OF_CONTAINERS:
+            return
+        elif held.definition in self._ownership and (part in _DUMPS or kind in _FIELD_KINDS):
+            self._note(held.definition, read, part if part in _DUMPS else f"{kind} of no declared field")
 
     def _property(self, method: Method) -> Iterator[Definition]:
         if any(last_part(decorator) in _PROPERTIES for decorator in method.fact.decorators):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 3
+_VERSION = 4
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")

@@ -29,7 +29,7 @@ class Origin(NamedTuple):
     def to(self, part: str) -> Origin:
         """An attribute of it. One element of a parameter `list[C]` is an instance of C."""
         if part == MANY and self.chain[-1:] == (_HOLDS,):
-            return Origin(self.root, self.chain[:-1])
+            return Origin(self.root, (*self.chain[:-1], MANY))
         return Origin(self.root, (*self.chain, part))
 
 

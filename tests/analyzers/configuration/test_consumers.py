@@ -138,6 +138,31 @@ def test_what_names_no_field_is_listed(configure: Configure, code: str, kind: st
     assert kind in [item.consumer.kind for item in found if item.owner is not None and item.consumer.scope == "f"]
 
 
+@pytest.mark.parametrize(
+    ("code", "listed"),
+    [
+        ("r.models.append(1)", False),
+        ("r.models.copy().sort()", False),
+        ("for n, model in enumerate(r.models.copy()): model.dtype", False),
+        ("by['a'].append(1)", False),
+        ("by['a'].itemz", True),
+        ("r.models[0].dtyp", True),
+        ("r.model.append(1)", True),
+        ("r.items()", True),
+    ],
+)
+def test_what_a_container_does_gets_at_no_fields(configure: Configure, code: str, listed: bool) -> None:
+    code = f"{IMPORTS}def f(r: R, by: dict[str, list[Model]]):\n    {code}\n"
+    found = configure({"app/config.py": CONFIG, "app/use.py": code}).consumers.dynamic
+    assert [item.consumer.scope for item in found if item.consumer.path == "app/use.py"] == ["f"] * listed
+
+
+def test_a_place_is_listed_once_whatever_leads_there(configure: Configure) -> None:
+    code = f"{IMPORTS}def f(one: Model, many: list[Model], which):\n    (one if which else many[0]).dtyp\n"
+    found = configure({"app/config.py": CONFIG, "app/use.py": code}).consumers.dynamic
+    assert [item.consumer.line for item in found if item.consumer.path == "app/use.py"] == [5]
+
+
 def test_dynamic_readers_of_unknown_objects_are_listed(configure: Configure) -> None:
     generic = "def flatten(config):\n    return {n: getattr(config, n) for n in fields(config)}\n"
     found = configure({"app/config.py": CONFIG, "app/generic.py": generic}, packages=("app",)).consumers.dynamic

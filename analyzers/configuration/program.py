@@ -12,8 +12,6 @@ from analyzers.layering.modules import Modules
 from analyzers.layering.resolution import Resolver
 from analyzers.python.bindings import Binding
 
-_EMPTY = Outline(())
-
 
 class Definition(Struct, frozen=True):
     """Where a name is defined."""
@@ -25,25 +23,29 @@ class Definition(Struct, frozen=True):
 
 
 class Program:
-    """The modules of a tree, of which those are read that a name leads to, until `complete` says that these are all."""
+    """The modules of a tree, of which only those are read that a name leads to."""
 
     def __init__(self, modules: Modules, read: Callable[[str], Outline]) -> None:
         self.modules = modules
         self.outlines: dict[str, Outline] = {}
-        """Of the files that have been read."""
-        self._read: Callable[[str], Outline] | None = read
+        """Of the files that have been read, until `complete` says that these are all that declare configuration."""
+        self._others: dict[str, Outline] = {}
+        """Of those that were read later: they only hand it on."""
+        self._open = self.outlines
+        self._read = read
         self._resolver = Resolver(modules, ())
         self._numbers = {name: number for number, name in reversed([*enumerate(modules.names)])}
         self._known: dict[tuple[str, str], Definition | None] = {}
 
     def outline(self, path: str) -> Outline:
-        if path not in self.outlines and self._read is not None:
-            self.outlines[path] = self._read(path)
-        return self.outlines.get(path, _EMPTY)
+        known = self.outlines if path in self.outlines else self._open
+        if path not in known:
+            known[path] = self._read(path)
+        return known[path]
 
     def complete(self) -> None:
-        """Read no more files: what was not needed so far is no part of the configuration."""
-        self._read = None
+        """Keep what is read from now on apart: what was not needed so far is no part of the configuration."""
+        self._open = self._others
 
     def class_fact(self, definition: Definition) -> ClassFact:
         return self.outline(definition.path).classes[definition.name]

@@ -203,6 +203,10 @@ def test_command_line_options_are_found(configure: Configure) -> None:
         "import app.outer\ndef f(it: app.outer.app.facade.Root):\n    return it.seed\n",
         "if True:\n    import app.facade as g\n\ndef f(it: g.Root):\n    return it.seed\n",
         "from app.others import Renamed\ndef f(it: Renamed):\n    return it.seed\n",
+        "from lib import Root\ndef f(it: Root):\n    return it.seed\n",
+        "from lib.handed import *\ndef f(it: Root):\n    return it.seed\n",
+        "from lib import current\ndef f():\n    return current().seed\n",
+        "def f():\n    from lib.handed import current\n    return current().seed\n",
     ],
 )
 def test_every_way_to_import_a_class_makes_a_reader(configure: Configure, code: str) -> None:
@@ -213,6 +217,9 @@ def test_every_way_to_import_a_class_makes_a_reader(configure: Configure, code: 
         "app/facade.py": "from app.config import Root\n",
         "app/others.py": "from app.config import Root as Renamed\n",
         "app/outer.py": "import app.facade\n",
+        "lib/__init__.py": "from .handed import Root, current\n",
+        "lib/handed.py": "from app.config import *\n",
         "app/use.py": code,
     }
-    assert "app/use.py" in configure(files, packages=("app.config", "app.others")).reads
+    found = configure(files, packages=("app.config", "app.others")).consumers.fields
+    assert [key.name for key, by in found.items() if "app/use.py" in [consumer.path for consumer in by]] == ["seed"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzers.configuration.reads import Parser, Read
+from analyzers.configuration.reads import Attribute, Parser, Read, Vocabulary
 from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by, dumped_by
 from analyzers.configuration.survey import Body, survey
 from analyzers.python.nodes import children, dotted, last_part
@@ -32,30 +32,44 @@ _UNKNOWN = Origin("")
 _CONTEXTS = {ast.Load: "read", ast.Store: "write", ast.Del: "delete"}
 
 
-def find_reads(module: ast.Module, text: str, names: frozenset[str]) -> Sequence[Any]:
+def find_reads(module: ast.Module, text: str, vocabulary: Vocabulary) -> Sequence[Any]:
     """The places of one file, as `FileReads` stores them."""
     found = survey(module)
     imports = found.imports
     renamed = {local: origin.name for local, origin in imports.items() if origin.name not in ("", local)}
-    finder = _Finder(Typing(names, renamed), Places(text), found.bodies)
+    finder = _Finder(Typing(vocabulary, renamed), Places(text), found.bodies, renamed)
     finder.module(module)
+    attributes = [*finder.attributes()]
     roots = {read.root.partition(".")[0] for read in finder.reads}
-    return ({root: imports[root] for root in sorted(roots & imports.keys())}, finder.reads, finder.parsers)
+    roots.update(attribute.root.partition(".")[0] for attribute in attributes)
+    origins = {root: imports[root] for root in sorted(roots & imports.keys())}
+    return (origins, finder.reads, finder.parsers, attributes, finder.bases if vocabulary.held else {})
 
 
 class _Finder:
     """Walks through the scopes of a file: what their names are first, what is done with these then."""
 
-    def __init__(self, typing: Typing, places: Places, bodies: Mapping[ast.AST, Body]) -> None:
+    def __init__(
+        self, typing: Typing, places: Places, bodies: Mapping[ast.AST, Body], renamed: Mapping[str, str]
+    ) -> None:
         self.reads: list[Read] = []
         self.parsers: list[Parser] = []
+        self.bases: dict[str, list[str]] = {}
+        """Of every class, by the names that they have where they are from."""
         self._typing = typing
         self._places = places
         self._bodies = bodies
+        self._renamed = renamed
         self._classes: dict[str, ClassScope] = {}
 
     def module(self, module: ast.Module) -> None:
         self._body(module, Scope(""), None)
+
+    def attributes(self) -> Iterator[Attribute]:
+        """What the classes of the file give their instances."""
+        for owner in self._classes.values():
+            for name, origins in owner.attributes.items():
+                yield from (Attribute(owner.name, name, origin.root, list(origin.chain)) for origin in origins)
 
     def _body(self, node: ast.AST, scope: Scope, owner: ClassScope | None) -> None:
         """A module or a function, or a class, which is the `owner` of its functions."""
@@ -71,8 +85,10 @@ class _Finder:
 
     def _class(self, node: ast.ClassDef, around: Scope) -> None:
         name = f"{around.name}.{node.name}" if around.name else node.name
-        bases = [self._classes[base] for expression in node.bases if (base := dotted(expression)) in self._classes]
-        owner = self._classes[node.name] = ClassScope(name, bases)
+        written = [dotted(base.value if isinstance(base, ast.Subscript) else base) for base in node.bases]
+        self.bases[name] = [self._renamed.get(base, base) for base in written if base]
+        bases = [self._classes[base] for base in written if base in self._classes]
+        owner = self._classes[node.name] = ClassScope(name, bases, len(bases) < len(self.bases[name]))
         scope = Scope(name, around)
         # A method may use what another one, further down, assigns.
         for method in node.body:
@@ -227,7 +243,7 @@ class _Finder:
             self.parsers.append(Parser(field, *self._places.of(node), scope.name, ast.unparse(node)))
 
     def _record(self, kind: str, origins: list[Origin], node: ast.expr, scope: Scope) -> None:
-        for origin in origins:
+        for origin in filter(self._typing.matters, origins):
             self.reads.append(Read(origin.root, list(origin.chain), kind, *self._places.of(node), scope.name))
 
 

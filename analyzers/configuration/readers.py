@@ -9,7 +9,7 @@ from analyzers.configuration.importers import importers
 from analyzers.configuration.outline import Outline, TypeName
 from analyzers.configuration.ownership import Ownership
 from analyzers.configuration.program import Definition, Program
-from analyzers.configuration.reads import FileReads, ReadsExtractor
+from analyzers.configuration.reads import FileReads, ReadsExtractor, Vocabulary
 from analyzers.facts import FactBase, Need
 from analyzers.layering.modules import Modules
 from analyzers.python.extractor import PythonExtractor
@@ -27,23 +27,39 @@ class Readers:
         self.facts = facts
         self.names = {path: AttributeNames(*fact) for path, fact in facts.of(AttributeNamesExtractor()).items()}
         """What every file of the tree says of attributes."""
+        self.modules = modules
         self._program = ownership.classes.program
+        self._python = facts.seen(PythonExtractor(), PythonFacts)
+        self._package = frozenset(package)
         vocabulary, homes = _leading_to(self._program, ownership.paths, _functions)
-        names = tuple(sorted(vocabulary))
-        found = importers(modules, facts.seen(PythonExtractor(), PythonFacts), homes, vocabulary) | homes
-        named, any_object = ReadsExtractor(names), ReadsExtractor(names, unnamed=True)
-        self._extractors = {**dict.fromkeys(sorted(found), named), **dict.fromkeys(package, any_object)}
+        self.vocabulary = Vocabulary(tuple(sorted(vocabulary)))
+        self._paths = sorted(self.importing(vocabulary, homes) | self._package)
 
-    def needs(self, paths: Iterable[str] | None = None) -> list[Need]:
-        """What to gather of some of the files, or of all."""
-        chosen: dict[ReadsExtractor, list[str]] = {}
-        for path in self._extractors if paths is None else paths:
-            chosen.setdefault(self._extractors[path], []).append(path)
-        return [Need(extractor, some) for extractor, some in chosen.items()]
+    def importing(self, names: Collection[str], homes: Set[str]) -> set[str]:
+        """The files in which one of some names, each defined in one of the files `homes`, may stand."""
+        return importers(self.modules, self._python, homes, names) | homes
 
-    def read(self, paths: Iterable[str] | None = None) -> dict[str, FileReads]:
-        """Parse some of the files, or all, and look for what they get at."""
-        needs = self.needs(paths)
+    def has_class(self, path: str) -> bool:
+        """Whether a file defines a class."""
+        return path in self._python and self._python[path].has_class
+
+    def needs(self, paths: Iterable[str] | None = None, vocabulary: Vocabulary | None = None) -> list[Need]:
+        """What to gather of some of the files, or of all.
+
+        Args:
+            paths: the files; all that get at configuration where None.
+            vocabulary: what to look for; names of configuration alone where None.
+        """
+        words = vocabulary or self.vocabulary
+        chosen: dict[bool, list[str]] = {}
+        for path in self._paths if paths is None else paths:
+            chosen.setdefault(path in self._package, []).append(path)
+        # In the packages an object needs no name to be configuration.
+        return [Need(ReadsExtractor(words, unnamed=unnamed), some) for unnamed, some in chosen.items()]
+
+    def read(self, paths: Iterable[str] | None = None, vocabulary: Vocabulary | None = None) -> dict[str, FileReads]:
+        """Parse files, and look for what they get at; the arguments are those of `needs`."""
+        needs = self.needs(paths, vocabulary)
         self.facts.gather(needs)
         return {
             path: FileReads(fact) for need in needs for path, fact in self.facts.of(need.extractor, need.paths).items()
@@ -61,16 +77,15 @@ class Readers:
         """The files that may hand on every field of an instance of one of some classes."""
         names, homes = _leading_to(self._program, classes, _everything)
         names.add("*")
-        python = self.facts.seen(PythonExtractor(), PythonFacts)
         for path, said in self._words():
             leading: Sequence[str] = said.spreads.split()
             if ANYTHING in leading and path not in homes:
-                leading = (*said.names.split(), *said.unsure.split(), *python[path].import_words)
+                leading = (*said.names.split(), *said.unsure.split(), *self._python[path].import_words)
             if not names.isdisjoint(leading):
                 yield path
 
     def _words(self) -> Iterator[tuple[str, AttributeNames]]:
-        return ((path, self.names[path]) for path in self._extractors if path in self.names)
+        return ((path, self.names[path]) for path in self._paths if path in self.names)
 
 
 def _leading_to(

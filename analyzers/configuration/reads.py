@@ -7,11 +7,12 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 4
+_VERSION = 7
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")
@@ -19,6 +20,9 @@ _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__
 
 MANY = "[]"
 """The part of a chain that stands for one element of a container."""
+
+HOLDS = "<many>"
+"""Last part of the chain of a container whose elements an annotation names."""
 
 
 ANY_FIELD = ("spread", "pattern")
@@ -52,6 +56,17 @@ class Parser(NamedTuple):
     expression: str
 
 
+class Attribute(NamedTuple):
+    """What a class gives its instances: an attribute that is, or leads to, configuration."""
+
+    owner: str
+    """Dotted name of the class."""
+    name: str
+    root: str
+    chain: list[str]
+    """Root and chain are those of a `Read`; the last part may be `HOLDS`."""
+
+
 class FileReads(Struct, frozen=True):
     """What `ReadsExtractor` found in one file."""
 
@@ -71,6 +86,13 @@ class FileReads(Struct, frozen=True):
     def reads(self) -> list[Read]:
         return [Read(*row) for row in self.stored[1]] if self.stored else []
 
+    def of_known_objects(self) -> FileReads:
+        """The same without what is done with objects that may be of any class."""
+        if not self.stored:
+            return self
+        imports, reads, *rest = self.stored
+        return FileReads((imports, [row for row in reads if row[0]], *rest))
+
     def reads_of(self, fields: frozenset[str]) -> list[Read]:
         """Those among the reads that may get at a field of one of the names, if only at all of them."""
         rows = self.stored[1] if self.stored else ()
@@ -80,31 +102,53 @@ class FileReads(Struct, frozen=True):
     def parsers(self) -> list[Parser]:
         return [Parser(*row) for row in self.stored[2]] if self.stored else []
 
+    @property
+    def attributes(self) -> list[Attribute]:
+        return [Attribute(*row) for row in self.stored[3]] if self.stored else []
+
+    @property
+    def bases(self) -> dict[str, list[str]]:
+        """Of every class, by its dotted name, where holders were looked for: by the names that they have where they
+        are from."""
+        return self.stored[4] if self.stored else {}
+
+
+class Vocabulary(Struct, frozen=True):
+    """What the words of a file are held against. Of names of classes only the last part counts."""
+
+    records: tuple[str, ...]
+    """The classes, and the functions that return instances of them."""
+    holders: tuple[str, ...] = ()
+    """Other classes, whose instances hold instances of them."""
+    held: tuple[str, ...] = ()
+    """The attributes by which these do."""
+
 
 class ReadsExtractor(Struct, frozen=True):
     """Finds the uses of instances of some classes."""
 
-    names: tuple[str, ...]
-    """Last parts of the names of the classes, and of the functions that return instances of them."""
+    vocabulary: Vocabulary
     unnamed: bool = False
     """Whether to read files too that hold none of the names and get at the fields of some object or other."""
 
     @property
     def kind(self) -> str:
         """Names the fact: other classes are another fact."""
-        digest = blake2b("\0".join(self.names).encode("utf-8", "surrogatepass"), digest_size=8)
+        said = "\0\0".join(map("\0".join, astuple(self.vocabulary)))
+        digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8)
         return f"config-reads@{_VERSION}:{digest.hexdigest()}{'+' * self.unnamed}"
 
     def extract(self, source: Source) -> Sequence[Any] | None:
         """What `FileReads` stores: empty where there is nothing to look for, None where the file does not parse or is
         nested too deeply."""
-        if not any(sign in source.text for sign in (*self.names, *_BY_ANY_NAME * self.unnamed)):
+        signs = (*self.vocabulary.records, *_BY_ANY_NAME * self.unnamed)
+        if not self.vocabulary.holders and not any(sign in source.text for sign in signs):
             return ()
         from analyzers.configuration.read_finder import find_reads
         from analyzers.python.parsing import parse_module
 
         module = parse_module(source.text)
         try:
-            return None if module is None else find_reads(module, source.text, frozenset(self.names))
+            return None if module is None else find_reads(module, source.text, self.vocabulary)
         except RecursionError:
             return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from analyzers.configuration.annotations import type_names
-from analyzers.configuration.reads import MANY
+from analyzers.configuration.reads import HOLDS, MANY, Vocabulary
 from analyzers.python.nodes import dotted, last_part
 
 SAME = frozenset(("copy", "deepcopy", "replace", "evolve", "model_copy"))
@@ -28,13 +28,9 @@ class Origin(NamedTuple):
 
     def to(self, part: str) -> Origin:
         """An attribute of it. One element of a parameter `list[C]` is an instance of C."""
-        if part == MANY and self.chain[-1:] == (_HOLDS,):
+        if part == MANY and self.chain[-1:] == (HOLDS,):
             return Origin(self.root, (*self.chain[:-1], MANY))
         return Origin(self.root, (*self.chain, part))
-
-
-_HOLDS = "<many>"
-"""Last part of the chain of a container whose elements an annotation names."""
 
 
 class Scope(Struct):
@@ -82,12 +78,18 @@ class ClassScope(Struct):
     name: str
     bases: list[ClassScope]
     """Those of the same file."""
+    has_others: bool = False
+    """Whether it has bases that are not."""
     attributes: dict[str, list[Origin]] = field(default_factory=dict)
 
     def lookup(self, name: str) -> list[Origin]:
         if name in self.attributes:
             return self.attributes[name]
         return next((found for base in self.bases if (found := base.lookup(name))), [])
+
+    def inherits(self) -> bool:
+        """Whether its instances may have attributes that other files give them."""
+        return self.has_others or any(base.inherits() for base in self.bases)
 
     def holds_any(self) -> bool:
         """Whether anything is known of any attribute."""
@@ -101,31 +103,48 @@ class ClassScope(Struct):
 class Typing:
     """Says what expressions are. Only names out of a vocabulary count as types."""
 
-    def __init__(self, vocabulary: frozenset[str], renamed: dict[str, str]) -> None:
+    def __init__(self, vocabulary: Vocabulary, renamed: dict[str, str]) -> None:
         """Take in what counts.
 
         Args:
-            vocabulary: last parts of the names of types, and of functions that return instances of them.
+            vocabulary: the names.
             renamed: name in the file -> what it was called where it was imported from.
         """
-        elsewhere = {local for local, name in renamed.items() if name in vocabulary}
-        self._words = vocabulary.difference(renamed) | elsewhere
+
+        def here(names: Iterable[str]) -> frozenset[str]:
+            known = frozenset(names)
+            return known.difference(renamed) | {local for local, name in renamed.items() if name in known}
+
+        self._records = here(vocabulary.records)
+        self._holders = here(vocabulary.holders) - self._records
+        self._words = self._records | self._holders
+        self._held = frozenset(vocabulary.held)
 
     def is_known(self, name: str) -> bool:
         """Whether a dotted name, or something that it is an attribute of, is in the vocabulary."""
         return not self._words.isdisjoint(name.split("."))
 
+    def is_record(self, name: str) -> bool:
+        """Whether it is known, and not only for what its instances hold."""
+        return not self._records.isdisjoint(name.split("."))
+
+    def matters(self, origin: Origin) -> bool:
+        """Whether something may be configuration: of an object that only holds some, not every attribute is."""
+        if self.is_record(origin.root) or not self.is_known(origin.root):
+            return True
+        return next((part in self._held for part in origin.chain if part not in (MANY, HOLDS)), False)
+
     def concerns(self, words: set[str], scope: Scope) -> bool:
         """Whether any of the words may lead to configuration in a scope."""
         return not self._words.isdisjoint(words) or any(
             any(origins and name in words for names in (level.names, level.dumps) for name, origins in names.items())
-            or (level.this in words and level.owner is not None and self._holds_any(level.owner))
+            or (level.this in words and level.owner is not None and self._holds_any(level.owner, words))
             for level in scope.chain()
         )
 
     def annotated(self, annotation: ast.expr | None) -> list[Origin]:
         return [
-            Origin(found.name, (_HOLDS,) if found.many else ())
+            Origin(found.name, (HOLDS,) if found.many else ())
             for found in type_names(annotation)
             if self.is_known(found.name)
         ]
@@ -153,7 +172,7 @@ class Typing:
         """What an expression gets at of a configuration object; nothing where it only has the object by some name."""
         match node:
             case ast.Attribute(value=ast.Name(id=this), attr=attribute) if owner := scope.class_of(this):
-                return [Origin(owner.name, (attribute,))] if self.is_known(owner.name) else []
+                return [Origin(owner.name, (attribute,))] if self.is_record(owner.name) else []
             case ast.Attribute(value=value, attr=attribute):
                 return [origin.to(attribute) for origin in self.of(value, scope)]
         return self.of(node, scope)
@@ -167,8 +186,10 @@ class Typing:
                 return self.elements(value, scope)
         return [origin.to(MANY) for origin in self.of(node, scope)]
 
-    def _holds_any(self, owner: ClassScope) -> bool:
-        return self.is_known(owner.name) or owner.holds_any()
+    def _holds_any(self, owner: ClassScope, words: set[str]) -> bool:
+        """Whether an instance may hold configuration in an attribute of one of some names."""
+        inherits = owner.inherits() and not self._held.isdisjoint(words)
+        return inherits or self.is_known(owner.name) or owner.holds_any()
 
     def _name(self, name: str, scope: Scope) -> list[Origin]:
         found = scope.lookup(name)
@@ -180,7 +201,8 @@ class Typing:
         if found := self.step(node, scope):
             return found
         if isinstance(node.value, ast.Name) and (owner := scope.class_of(node.value.id)):
-            return owner.lookup(node.attr)
+            inherited = node.attr in self._held and owner.inherits()
+            return owner.lookup(node.attr) or [Origin(owner.name, (node.attr,))] * inherited
         return self._global(dotted(node), scope) if self.is_known(node.attr) else []
 
     def _call(self, node: ast.Call, scope: Scope) -> list[Origin]:

@@ -122,6 +122,11 @@ class PythonFacts:
         names, kinds, first_lines, last_lines = self._symbols
         return list(map(Symbol, names, map(_KINDS.__getitem__, kinds), first_lines, map(int, last_lines)))
 
+    @property
+    def has_class(self) -> bool:
+        """Whether one of the symbols is a class."""
+        return "c" in self.stored[1][1]
+
     @cached_property
     def imports(self) -> list[Import]:
         """In order of their places."""

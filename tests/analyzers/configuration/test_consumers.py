@@ -130,6 +130,7 @@ def test_kinds_of_access(configure: Configure, code: str, kind: list[str]) -> No
         ("f(**vars(r))", "spread"),
         ("match r:\n        case R(1): pass", "pattern"),
         ("r.sead", "read of no declared field"),
+        ("r.sead.x", "through of no declared field"),
     ],
 )
 def test_what_names_no_field_is_listed(configure: Configure, code: str, kind: str) -> None:
@@ -145,6 +146,7 @@ def test_what_names_no_field_is_listed(configure: Configure, code: str, kind: st
         ("r.models.copy().sort()", False),
         ("for n, model in enumerate(r.models.copy()): model.dtype", False),
         ("by['a'].append(1)", False),
+        ("r.__class__.__name__", False),
         ("by['a'].itemz", True),
         ("r.models[0].dtyp", True),
         ("r.model.append(1)", True),

@@ -8,10 +8,11 @@ import pytest
 
 from analyzers.configuration.attribute_names import AttributeNamesExtractor
 from analyzers.configuration.outline import Outline, OutlineExtractor
-from analyzers.configuration.reads import FileReads, ReadsExtractor
+from analyzers.configuration.reads import FileReads, ReadsExtractor, Vocabulary
 from analyzers.source import Source
 
-EXTRACTORS = (OutlineExtractor(), ReadsExtractor(("Config",), unnamed=True), AttributeNamesExtractor())
+WORDS = Vocabulary(("Config",), ("Holder",), ("c", "config"))
+EXTRACTORS = (OutlineExtractor(), ReadsExtractor(WORDS, unnamed=True), AttributeNamesExtractor())
 
 
 @pytest.mark.parametrize(

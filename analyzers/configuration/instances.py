@@ -30,7 +30,8 @@ class Instances:
         self._program = classes.program
         self._reads = reads
         self._roots: dict[tuple[str, str], list[Definition]] = {}
-        self._files: dict[str, dict[tuple[str, str], list[Attribute]]] = {}
+        self._assigned: dict[str, dict[tuple[str, str], list[Attribute]]] = {}
+        """By file, and then by class and attribute."""
         self._attributes: dict[tuple[Definition, str], list[Instance]] = {}
 
     def of(self, path: str, root: str) -> Sequence[Definition]:
@@ -51,7 +52,7 @@ class Instances:
         elif part in owner.methods:
             yield from (Instance(made, False) for made in self._property(owner.methods[part]))
         else:
-            yield from self._given_by_classes(instance.definition, part)
+            yield from self._assigned_by(instance.definition, part)
 
     def given(self, path: str, attribute: Attribute) -> Iterator[Instance]:
         """What an attribute is that a class in a file gives its instances."""
@@ -96,21 +97,21 @@ class Instances:
         if any(last_part(decorator) in _PROPERTIES for decorator in method.fact.decorators):
             yield from self._typed(method.owner.path, method.fact.returns)
 
-    def _given_by_classes(self, definition: Definition, name: str) -> list[Instance]:
+    def _assigned_by(self, definition: Definition, name: str) -> list[Instance]:
         """What the methods of a class, or of one that it inherits from, assign to an attribute."""
         key = (definition, name)
         if key not in self._attributes:
             self._attributes[key] = []  # so that an attribute that is made of itself leads nowhere
             for ancestor in self._classes.get(definition).ancestors:
-                given = self._given_in(ancestor.path).get((ancestor.name, name), ())
+                given = self._assigned_in(ancestor.path).get((ancestor.name, name), ())
                 if found := [instance for said in given for instance in self.given(ancestor.path, said)]:
                     self._attributes[key] = list(dict.fromkeys(found))
                     break
         return self._attributes[key]
 
-    def _given_in(self, path: str) -> Mapping[tuple[str, str], list[Attribute]]:
-        if path not in self._files:
-            self._files[path] = {}
+    def _assigned_in(self, path: str) -> Mapping[tuple[str, str], list[Attribute]]:
+        if path not in self._assigned:
+            self._assigned[path] = {}
             for said in self._reads[path].attributes if path in self._reads else ():
-                self._files[path].setdefault((said.owner, said.name), []).append(said)
-        return self._files[path]
+                self._assigned[path].setdefault((said.owner, said.name), []).append(said)
+        return self._assigned[path]

@@ -57,6 +57,7 @@ RULES = (
         what="Reports an expression in a table that is no data: anything but constants, names that are bound once at"
         " module level, lists, tuples, sets, mappings, `|` of these, `**` in mappings, `frozenset(...)`, members of"
         " enumerations, constructors of dataclasses and named tuples, and names of modules listed under `modules`;"
+        " a name whose value one of these modules changes afterwards, also in a function;"
         " and a file of configuration classes that cannot be parsed.",
         why="What has to be run to be known cannot be shown, and a page without it would be wrong by omission.",
         bad="```python\nCODECS = tuple(Codec(name) for name in discover())\n```",

@@ -14,7 +14,9 @@ _DECLARATIONS = (
         what="Reports an expression in a declared table that is no data: anything but constants, names that are bound"
         " once at module level, lists, tuples, sets, mappings, `|` of these, `**` in mappings, `frozenset(...)`,"
         " members of enumerations, constructors of dataclasses and named tuples, and names of modules listed under"
-        " `modules`. A file that may register operators or name routes, and does not parse, is reported too.",
+        " `modules`. So is a name whose value one of these modules changes afterwards, by an item, an attribute or a"
+        " method, also in a function. A file that may register operators or name routes, and does not parse, is"
+        " reported too.",
         why="A table that must be run to be known cannot be read by a reviewer, by a tool without the runtime, or at an"
         " older revision; and what could not be read was not checked.",
         bad=f"```toml\n{_TABLE}```\n\n```python\nROUTES = tuple(Route(name) for name in discover())\n```",

@@ -19,6 +19,8 @@ _VALUE_BASES = frozenset(("NamedTuple", "TypedDict"))
 """Bases of classes whose fields are as often read by position or key as by name."""
 _CONSTRUCTORS = frozenset(("field", "Field", "ib", "attrib", "PrivateAttr"))
 _LIFECYCLE = frozenset(("__init__", "__post_init__", "__attrs_post_init__", "__attrs_pre_init__", "model_post_init"))
+PROPERTIES = frozenset(("property", "cached_property"))
+"""Decorators of methods that are got at as attributes."""
 _VALIDATORS = frozenset(("validator", "root_validator", "field_validator", "model_validator"))
 _NO_DEFAULT = frozenset(("...", "MISSING", "dataclasses.MISSING", "NOTHING", "attrs.NOTHING", "PydanticUndefined"))
 

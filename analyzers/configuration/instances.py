@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from analyzers.configuration.classes import Classes, Method
+from analyzers.configuration.classes import PROPERTIES, Classes, Method
 from analyzers.configuration.outline import TypeName
 from analyzers.configuration.program import Definition
 from analyzers.configuration.reads import HOLDS, MANY, Attribute, FileReads
 from analyzers.python.nodes import last_part
-
-_PROPERTIES = frozenset(("property", "cached_property"))
 
 
 class Instance(NamedTuple):
@@ -94,7 +92,7 @@ class Instances:
             yield definition
 
     def _property(self, method: Method) -> Iterator[Definition]:
-        if any(last_part(decorator) in _PROPERTIES for decorator in method.fact.decorators):
+        if any(last_part(decorator) in PROPERTIES for decorator in method.fact.decorators):
             yield from self._typed(method.owner.path, method.fact.returns)
 
     def _assigned_by(self, definition: Definition, name: str) -> list[Instance]:

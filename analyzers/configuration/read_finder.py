@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzers.configuration.classes import PROPERTIES
 from analyzers.configuration.reads import Attribute, Parser, Read, Vocabulary
 from analyzers.configuration.scopes import ClassScope, Origin, Scope, Typing, bound_by, dumped_by
 from analyzers.configuration.survey import Body, survey
@@ -94,6 +95,8 @@ class _Finder:
         for method in node.body:
             if isinstance(method, Function):
                 self._bind(method, self._function(method, scope, owner), None)
+                if any(last_part(dotted(decorator)) in PROPERTIES for decorator in method.decorator_list):
+                    owner.bind(method.name, self._typing.annotated(method.returns))
         self._body(node, scope, owner)
 
     def _function(self, node: Function | ast.Lambda, around: Scope, owner: ClassScope | None) -> Scope:

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 7
+_VERSION = 8
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")

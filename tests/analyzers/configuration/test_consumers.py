@@ -71,6 +71,8 @@ def kinds(configure: Configure, code: str) -> dict[str, list[str]]:
         "class E:\n    config: R\n    def g(self):\n        return self.config.model.dtype\n",
         "class E:\n    def __init__(self):\n        self.m: Model = x()\n        self.r: R\n"
         "    def g(self):\n        self.r.model, self.m.dtype\n",
+        "class E:\n    def g(self):\n        return self.r.model.dtype\n"
+        "    @property\n    def r(self) -> R:\n        return x()\n",
         "class B:\n    config: R\nclass E(B):\n    def g(self):\n        return self.config.model.dtype\n",
     ],
 )

@@ -30,6 +30,11 @@ class Runner:
 class Local(Runner):
     pass
 
+class Gives:
+    @property
+    def config(self) -> Root:
+        return Root()
+
 class Declares:
     config: Root
 
@@ -64,6 +69,7 @@ BODY = "    def f(self):\n        return self.config.seed\n"
         f"from app.runners import Local\nclass C(Local):\n{BODY}",
         f"from app.runners import Declares\nclass C(Declares):\n{BODY}",
         f"from app.runners import Builds\nclass C(Builds):\n{BODY}",
+        f"from app.runners import Gives\nclass C(Gives):\n{BODY}",
         f"from app.runners import Runner\nclass C(object, Runner):\n{BODY}",
         f"from app.runners import Runner\nclass B(Runner): pass\nclass C(B):\n{BODY}",
         f"from app.handed import Runner\nclass C(Runner):\n{BODY}",

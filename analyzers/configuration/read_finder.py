@@ -62,12 +62,18 @@ class _Finder:
         self._bodies = bodies
         self._renamed = renamed
         self._classes: dict[str, ClassScope] = {}
+        self._functions: dict[str, list[Origin]] = {}
 
     def module(self, module: ast.Module) -> None:
         self._body(module, Scope(""), None)
+        for node in module.body:
+            if isinstance(node, Function):
+                self._functions[node.name] = self._typing.annotated(node.returns)
 
     def attributes(self) -> Iterator[Attribute]:
-        """What the classes of the file give their instances."""
+        """What the classes of the file give their instances, and its functions their callers."""
+        for name, origins in self._functions.items():
+            yield from (Attribute("", name, origin.root, list(origin.chain)) for origin in origins)
         for owner in self._classes.values():
             for name, origins in owner.attributes.items():
                 yield from (Attribute(owner.name, name, origin.root, list(origin.chain)) for origin in origins)

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from analyzers.python.bindings import Binding
 from analyzers.source import Source
 
-_VERSION = 8
+_VERSION = 9
 """Goes up whenever the same text may give other facts."""
 
 _BY_ANY_NAME = ("asdict(", "astuple(", "fields(", "vars(", "getattr(", "__dict__")
@@ -57,11 +57,12 @@ class Parser(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """What a class gives its instances: an attribute that is, or leads to, configuration."""
+    """What a class gives its instances, or a function its callers, that is configuration or leads to it."""
 
     owner: str
-    """Dotted name of the class."""
+    """Dotted name of the class; empty for a function."""
     name: str
+    """Of the attribute, or of the function."""
     root: str
     chain: list[str]
     """Root and chain are those of a `Read`; the last part may be `HOLDS`."""

@@ -35,6 +35,12 @@ class Gives:
     def config(self) -> Root:
         return Root()
 
+def current() -> Root | None:
+    return None
+
+async def later() -> Root:
+    return Root()
+
 class Declares:
     config: Root
 
@@ -72,6 +78,9 @@ BODY = "    def f(self):\n        return self.config.seed\n"
         f"from app.runners import Gives\nclass C(Gives):\n{BODY}",
         f"from app.runners import Runner\nclass C(object, Runner):\n{BODY}",
         f"from app.runners import Runner\nclass B(Runner): pass\nclass C(B):\n{BODY}",
+        "from app.runners import current\nclass C:\n    def f(self):\n        return current().seed\n",
+        "import app.runners as r\nclass C:\n    def f(self):\n        return r.current().seed\n",
+        "from app.runners import later\nclass C:\n    async def f(self):\n        return (await later()).seed\n",
         f"from app.handed import Runner\nclass C(Runner):\n{BODY}",
         f"from app.heirs import Heir\nclass C(Heir):\n{BODY}",
         f"{HEIR}    def f(self):\n        c = self.config\n        return c.seed\n",
@@ -111,6 +120,11 @@ def test_what_it_does_not_hold_is_none(configure: Configure, code: str) -> None:
 def test_what_an_heir_assigns_itself_is_what_counts(configure: Configure) -> None:
     code = f"{HEIR}    config = None\n{BODY}"
     assert readers(configure, code) == {("seed", "read", "C.f")}  # which of the two it is only a run can tell
+
+
+def test_a_function_needs_no_class_around_its_caller(configure: Configure) -> None:
+    code = "from app.runners import current\nprint(current().seed)\n"
+    assert readers(configure, code) == {("seed", "read", "")}
 
 
 def test_attributes_that_are_made_of_each_other_lead_nowhere(configure: Configure) -> None:

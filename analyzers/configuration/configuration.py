@@ -11,7 +11,6 @@ from analyzers.configuration.aliases import Alias, find_aliases
 from analyzers.configuration.attribute_names import AttributeNamesExtractor
 from analyzers.configuration.classes import Classes
 from analyzers.configuration.consumers import Consumers, find_consumers
-from analyzers.configuration.holders import read_with_holders
 from analyzers.configuration.outline import Outline, OutlineExtractor
 from analyzers.configuration.ownership import OwnedSetting, Ownership, own
 from analyzers.configuration.policy import ConfigPolicy
@@ -98,6 +97,8 @@ class Configuration(Struct, frozen=True, dict=True):
     @cached_property
     def reads(self) -> Mapping[str, FileReads]:
         """What is read in every file that may get at configuration and parses. No rule asks for all of it."""
+        from analyzers.configuration.holders import read_with_holders
+
         return {path: said for path, said in read_with_holders(self.readers, self.ownership).items() if said.is_read}
 
     @cached_property

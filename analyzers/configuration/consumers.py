@@ -21,7 +21,7 @@ _DUMPS = frozenset(
     ("__dict__", "model_dump", "model_dump_json", "dict", "json", "__dataclass_fields__", "model_fields")
 )
 _OF_OBJECTS = frozenset(dir(object))
-_OF_CONTAINERS = frozenset(name for kind in (dict, list, set, deque) for name in dir(kind) if not name.startswith("_"))
+_OF_CONTAINERS = _OF_OBJECTS | {name for kind in (dict, list, set, deque) for name in dir(kind) if name[0] != "_"}
 
 
 class Consumer(NamedTuple):
@@ -133,7 +133,7 @@ class _Resolver:
             consumer = Consumer(self._path, read.line, read.column, read.scope, kind)
             self._found.fields.setdefault(owner.settings[part].key, []).append(consumer)
             return
-        others = _OF_OBJECTS | _OF_CONTAINERS if instance.in_container else _OF_OBJECTS
+        others = _OF_CONTAINERS if instance.in_container else _OF_OBJECTS
         if part not in owner.methods and part not in others:
             self._note(instance.definition, read, part if part in _DUMPS else f"{kind} of no declared field")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 
 from analyzers.configuration.instances import Instances
 from analyzers.configuration.ownership import Ownership
@@ -63,8 +63,8 @@ def _giving(readers: Readers, ownership: Ownership, reads: Mapping[str, FileRead
                 yield path, said
 
 
-def _sorted(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({*names}))
+def _sorted(names: Set[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
 
 
 def _heirs(reads: Mapping[str, FileReads], names: Set[str]) -> Iterator[_Defined]:

@@ -72,11 +72,9 @@ class _Finder:
 
     def attributes(self) -> Iterator[Attribute]:
         """What the classes of the file give their instances, and its functions their callers."""
-        for name, origins in self._functions.items():
-            yield from (Attribute("", name, origin.root, list(origin.chain)) for origin in origins)
-        for owner in self._classes.values():
-            for name, origins in owner.attributes.items():
-                yield from (Attribute(owner.name, name, origin.root, list(origin.chain)) for origin in origins)
+        for owner, given in (("", self._functions), *((c.name, c.attributes) for c in self._classes.values())):
+            for name, origins in given.items():
+                yield from (Attribute(owner, name, origin.root, list(origin.chain)) for origin in origins)
 
     def _body(self, node: ast.AST, scope: Scope, owner: ClassScope | None) -> None:
         """A module or a function, or a class, which is the `owner` of its functions."""

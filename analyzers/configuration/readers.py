@@ -27,7 +27,7 @@ class Readers:
         self.facts = facts
         self.names = {path: AttributeNames(*fact) for path, fact in facts.of(AttributeNamesExtractor()).items()}
         """What every file of the tree says of attributes."""
-        self.modules = modules
+        self._modules = modules
         self._program = ownership.classes.program
         self._python = facts.seen(PythonExtractor(), PythonFacts)
         self._package = frozenset(package)
@@ -37,7 +37,7 @@ class Readers:
 
     def importing(self, names: Collection[str], homes: Set[str]) -> set[str]:
         """The files in which one of some names, each defined in one of the files `homes`, may stand."""
-        return importers(self.modules, self._python, homes, names) | homes
+        return importers(self._modules, self._python, homes, names) | homes
 
     def has_class(self, path: str) -> bool:
         """Whether a file defines a class."""

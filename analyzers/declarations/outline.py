@@ -9,9 +9,10 @@ from msgspec.structs import asdict
 
 from analyzers.declarations.expressions import Row
 from analyzers.python.bindings import Binding
+from analyzers.python.changes import Change
 from analyzers.source import Source
 
-_VERSION = 3
+_VERSION = 4
 """Goes up whenever the same text may give another outline."""
 
 
@@ -36,16 +37,6 @@ class ClassOutline(NamedTuple):
     members: list[Member]
 
 
-class Changed(NamedTuple):
-    """A place in the module, or in one of its functions, that changes what a name holds."""
-
-    name: str
-    """Dotted."""
-    line: int
-    imported: Binding | None
-    """How its first part is imported, by a function around or by the module; None where the module binds it."""
-
-
 class Outline(Struct, frozen=True):
     """What a module says of itself."""
 
@@ -56,7 +47,8 @@ class Outline(Struct, frozen=True):
     imports: dict[str, Binding]
     classes: dict[str, ClassOutline]
     functions: list[str]
-    changes: list[Changed]
+    changes: list[Change]
+    """Of these names, and of others that the file imports; a name that the module imports counts as imported."""
     parsed: bool = True
     """A file that does not parse says nothing."""
 
@@ -67,7 +59,10 @@ class Outline(Struct, frozen=True):
             for name, (line, bases, decorators, members) in stored["classes"].items()
         }
         imports = {name: Binding(*row) for name, row in stored["imports"].items()}
-        changes = [Changed(name, line, Binding(*row) if row else None) for name, line, row in stored["changes"]]
+        changes = [
+            Change(name, line, in_function, Binding(*row) if row else None)
+            for name, line, in_function, row in stored["changes"]
+        ]
         return cls(**{**stored, "classes": classes, "imports": imports, "changes": changes})
 
 

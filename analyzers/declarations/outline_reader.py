@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from analyzers.declarations.expressions import Row, RowReader, source_of
-from analyzers.declarations.outline import UNPARSED, Changed, ClassOutline, Member, Outline
+from analyzers.declarations.outline import UNPARSED, ClassOutline, Member, Outline
 from analyzers.python.bindings import bindings
 from analyzers.python.changes import changes
 from analyzers.python.nodes import dotted, module_statements, walk
@@ -54,8 +54,8 @@ def _outline(module: ast.Module, text: str) -> Outline:
     functions = [node.name for node in module.body if isinstance(node, _FUNCTIONS)]
     imports = dict(pair for statement in module_statements(module) for pair in bindings(statement))
     changed = [
-        Changed(name, line, where or imports.get(name.partition(".")[0]))
-        for name, line, _, where in changes(module, bound.keys() | imported)
+        change if change.imported else change._replace(imported=imports.get(change.name.partition(".")[0]))
+        for change in changes(module, bound.keys() | imported)
     ]
     return Outline(names, unfit, imports, classes, functions, changed)
 

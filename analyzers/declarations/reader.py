@@ -251,13 +251,13 @@ class Reader:
         """Where one of the modules changes what a binding holds, by module and symbol."""
         found: dict[tuple[str, str], Place] = {}
         for module in self._modules.values():
-            for name, line, imported in module.outline.changes:
-                owner = self._index.owner(module, name, imported)
+            for change in module.outline.changes:
+                owner = self._index.owner(module, change.name, change.imported)
                 while owner is not None:
                     home, symbol = owner[0], owner[1].partition(".")[0]
                     if (home.name, symbol) in found:
                         break
-                    found[home.name, symbol] = Place(module.path, line, 0)
+                    found[home.name, symbol] = Place(module.path, change.line, 0)
                     row = home.outline.names.get(symbol)
                     owner = self._index.owner(home, str(row[3])) if row is not None and row[0] == NAME else None
         return found

@@ -97,7 +97,7 @@ def _start(files: Sequence[str], held: ExitStack) -> subprocess.Popen[bytes]:
     assert ruff.stdin is not None
     with suppress(BrokenPipeError), ruff.stdin:  # how it ended is told by its exit status
         ruff.stdin.write(os.fsencode("\n".join(files)))
-    ruff.stdin = None
+    ruff.stdin = None  # or `communicate` would flush what is closed
     return ruff
 
 

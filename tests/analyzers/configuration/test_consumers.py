@@ -3,34 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from configuration_trees import Configure
+from configuration_trees import CONFIG, Configure
 
-CONFIG = """
-from __future__ import annotations
-from dataclasses import dataclass, field
-from functools import cached_property
-
-@dataclass
-class Model:
-    dtype: str = "auto"
-
-@dataclass
-class Root:
-    model: Model = field(default_factory=Model)
-    models: list[Model] = field(default_factory=list)
-    seed: int = 0
-
-    @cached_property
-    def first(self) -> Model:
-        return self.models[0]
-
-    @classmethod
-    def load(cls):
-        return cls()
-
-def current() -> Root:
-    return Root()
-"""
 IMPORTS = "import app.config as c\nfrom app.config import Model, Root as R, current\nimport copy, dataclasses\n"
 
 

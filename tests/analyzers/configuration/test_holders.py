@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from configuration_trees import Configure
+from configuration_trees import CONFIG, Configure
 
-CONFIG = """
-from dataclasses import dataclass, field
-
-@dataclass
-class Model:
-    dtype: str = "auto"
-
-@dataclass
-class Root:
-    model: Model = field(default_factory=Model)
-    seed: int = 0
-"""
 RUNNERS = """
 from app.config import Root
 
@@ -35,7 +23,7 @@ class Gives:
     def config(self) -> Root:
         return Root()
 
-def current() -> Root | None:
+def running() -> Root | None:
     return None
 
 async def later() -> Root:
@@ -78,8 +66,8 @@ BODY = "    def f(self):\n        return self.config.seed\n"
         f"from app.runners import Gives\nclass C(Gives):\n{BODY}",
         f"from app.runners import Runner\nclass C(object, Runner):\n{BODY}",
         f"from app.runners import Runner\nclass B(Runner): pass\nclass C(B):\n{BODY}",
-        "from app.runners import current\nclass C:\n    def f(self):\n        return current().seed\n",
-        "import app.runners as r\nclass C:\n    def f(self):\n        return r.current().seed\n",
+        "from app.runners import running\nclass C:\n    def f(self):\n        return running().seed\n",
+        "import app.runners as r\nclass C:\n    def f(self):\n        return r.running().seed\n",
         "from app.runners import later\nclass C:\n    async def f(self):\n        return (await later()).seed\n",
         f"from app.handed import Runner\nclass C(Runner):\n{BODY}",
         f"from app.heirs import Heir\nclass C(Heir):\n{BODY}",
@@ -123,7 +111,7 @@ def test_what_an_heir_assigns_itself_is_what_counts(configure: Configure) -> Non
 
 
 def test_a_function_needs_no_class_around_its_caller(configure: Configure) -> None:
-    code = "from app.runners import current\nprint(current().seed)\n"
+    code = "from app.runners import running\nprint(running().seed)\n"
     assert readers(configure, code) == {("seed", "read", "")}
 
 
